@@ -1,0 +1,1 @@
+"""Ranks speech-to-speech models by what people prefer to hear."""

@@ -1,0 +1,1 @@
+"""The embedded run: local systems under test and simulated raters with a known truth."""

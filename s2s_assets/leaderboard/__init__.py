@@ -1,0 +1,1 @@
+"""Tables, page and charts of a board; sealed releases."""

@@ -1,0 +1,1 @@
+"""The Dagster parts that rooms share: partitions, IO manager, resources, reconciling sensors, run coordinator."""

@@ -1,0 +1,1 @@
+"""The balanced design of pairs and slots, its quality, new epochs."""

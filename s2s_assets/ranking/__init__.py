@@ -1,0 +1,1 @@
+"""Ordinal Bradley-Terry fits, cross-checks, clustered bootstrap, sandwich, Elo, ranks."""

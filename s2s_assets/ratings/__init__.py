@@ -1,0 +1,1 @@
+"""The ratings database: handing out work, answers, import and export, cleaning, agreement."""

@@ -1,0 +1,1 @@
+"""One exchange with a model; retries, pacing, limits; collecting a config's responses."""

@@ -1,0 +1,1 @@
+"""Clusters of rubrics: residual profiles, shared noise, linkage, reliability."""

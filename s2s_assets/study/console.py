@@ -1,0 +1,67 @@
+"""How every command speaks: one JSON document on standard output, people's words on standard error, three exit codes.
+
+Exit status 0: did what was asked; 2: the input or the call is wrong; 1: anything else that was foreseen.
+"""
+
+import functools
+import json
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any, ParamSpec, TypeVar
+
+import click
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+
+from s2s_assets.study.errors import InputError, S2SError
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+console = Console(stderr=True, highlight=False)
+"""Messages, tables and progress for people, on standard error."""
+
+json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON document on standard output.")
+
+
+def emit(document: Any) -> None:
+    """Print one JSON document on standard output.
+
+    Raises:
+        ValueError: NaN or infinity in the document.
+    """
+    click.echo(json.dumps(document, ensure_ascii=False, allow_nan=False, indent=1))
+
+
+def guard(command: Callable[P, R]) -> Callable[P, R]:
+    """Turn the package's own errors into one message and an exit status: 2 for bad input, else 1."""
+
+    @functools.wraps(command)
+    def guarded(*args: P.args, **kwargs: P.kwargs) -> R:
+        try:
+            return command(*args, **kwargs)
+        except S2SError as error:
+            console.print(f"[red]error[/red] {type(error).__name__}: ", end="")
+            console.print(str(error), markup=False, soft_wrap=True)
+            sys.exit(2 if isinstance(error, InputError) else 1)
+
+    return guarded
+
+
+@contextmanager
+def progress(description: str, total: int | None) -> Iterator[Callable[[int], None]]:
+    """Show progress on standard error while the block runs; yields a function that advances by so many steps.
+
+    Nothing is drawn where standard error is no terminal.
+    """
+    columns = (
+        SpinnerColumn(),
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeElapsedColumn(),
+    )
+    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bars:
+        task = bars.add_task(description, total=total)
+        yield lambda steps: bars.advance(task, steps)

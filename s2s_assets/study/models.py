@@ -1,0 +1,307 @@
+"""The study as frozen records: what `study.yaml` and `prompts.csv` say, validated.
+
+A *config* is model × voice × thinking level; `Study.configs` lists them, each with the canonical settings that are part
+of a response's identity. Nothing here reads a file.
+"""
+
+from datetime import date
+from functools import cached_property
+from typing import Annotated, Any, Literal, Self
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
+
+from s2s_assets.study.canonical import digest
+from s2s_assets.study.keys import NO_THINKING, ConfigKey
+
+OVERALL = "overall"
+Acoustic = Literal["clean", "indoor_noise", "outdoor_noise", "far_field"]
+Level = Literal["L1", "L2", "L3", "L4", "L5"]
+Variant = Literal["all", "cleaned", "baseline"]
+By = Literal["config", "model", "family", "voice", "thinking"]
+
+
+def _key_part(text: str) -> str:
+    ConfigKey.parse(f"{text}|x|x")
+    return text
+
+
+KeyPart = Annotated[str, AfterValidator(_key_part)]
+Name = Annotated[str, Field(min_length=1, max_length=120)]
+
+
+class Record(BaseModel):
+    """Frozen; unknown keys are errors, so a misspelt setting is never ignored."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class Voice(Record):
+    """A voice of a model, and why it was chosen."""
+
+    id: KeyPart
+    provider_id: str | None = None
+    """The provider's name for it, where that is not a legal key part."""
+    gender: Literal["female", "male", "unspecified"] = "unspecified"
+    accent: str = "en-US"
+    why: str = ""
+
+
+class Model(Record):
+    """A provider's model with the voices and thinking levels under test."""
+
+    id: KeyPart
+    name: Name
+    family: Name
+    provider: Name
+    """Whose limits an exchange counts against."""
+    adapter: Name
+    """The protocol, such as `openai_realtime` or `cascade`."""
+    settings: dict[str, Any] = {}
+    """What the adapter sends: the provider's model id, sampling settings, the stages of a cascade."""
+    instruction: str | None = None
+    """System prompt, where it is not the study's default instruction."""
+    base_url: str | dict[str, str] | None = None
+    base_url_env: str | dict[str, str] | None = None
+    """Environment variables that hold the address, by stage in a cascade; the demo's servers are found so."""
+    key_env: str | dict[str, str] | None = None
+    """Environment variables that hold the provider's keys, by stage in a cascade."""
+    voices: Annotated[tuple[Voice, ...], Field(min_length=1)]
+    thinking: tuple[KeyPart, ...] = (NO_THINKING,)
+    retired: date | None = None
+    baseline: bool = False
+    note: str = ""
+    """What in these settings is ours rather than the source method's."""
+
+    @model_validator(mode="after")
+    def _unique(self) -> Self:
+        for what, names in (("voice", [v.id for v in self.voices]), ("thinking level", list(self.thinking))):
+            if len(set(names)) < len(names):
+                raise ValueError(f"model {self.id!r} names a {what} twice: {names}")
+        if not self.thinking:
+            raise ValueError(f"model {self.id!r}: thinking is empty; leave it out for a model without thinking levels")
+        return self
+
+
+class Config(Record):
+    """One partition: a model with one voice and one thinking level."""
+
+    key: ConfigKey
+    model: Model
+    voice: Voice
+    thinking: str
+    instruction: str
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """All that decides what is sent, as in study.yaml: part of a response's identity."""
+        return {
+            "adapter": self.model.adapter,
+            "provider": self.model.provider,
+            "settings": self.model.settings,
+            "instruction": self.instruction,
+            "voice": self.voice.provider_id or self.voice.id,
+            "thinking": self.thinking,
+            "base_url": self.model.base_url,
+            "base_url_env": self.model.base_url_env,
+        }
+
+    def response_id(self, pcm_sha256: str, repeat: int = 0) -> str:
+        """Identity of this config's answer to a normalized prompt, known before anything is sent."""
+        return digest([str(self.key), pcm_sha256, self.settings, repeat])
+
+
+class Rubric(Record):
+    """One question of a rating task."""
+
+    id: KeyPart
+    version: int = 1
+    group: Name
+    gate: str | None = None
+    """Asked only where the prompt carries this tag."""
+    question: Name
+    help: str = ""
+
+
+class Category(Record):
+    """An objective category of prompts."""
+
+    id: KeyPart
+    meaning: str = ""
+
+
+class AudioTarget(Record):
+    """What normalization aims at."""
+
+    target_lufs: Annotated[float, Field(ge=-60, le=-5)] = -23.0
+    ceiling_dbtp: Annotated[float, Field(ge=-20, le=0)] = -1.0
+    trim: bool = True
+
+
+class QaLimits(Record):
+    """Limits of the automated check of a recording."""
+
+    min_duration_s: float = 0.4
+    max_duration_s: float = 120.0
+    max_clipped_share: float = 0.001
+    max_noise_floor_dbfs: float = -45.0
+    max_noise_floor_degraded_dbfs: float = -20.0
+    min_speech_level_dbfs: float = -45.0
+
+
+class Pairing(Record):
+    """The design of pairs and slots."""
+
+    slots: Annotated[int, Field(ge=1, le=10)] = 2
+    """Ratings asked of each pair."""
+    units: Annotated[int, Field(ge=1, le=9)] = 1
+    """Hamiltonian cycles (odd n) or paths (even n) a prompt gets."""
+    without: tuple[str, ...] = ()
+    """Config keys that an epoch does not wait for."""
+
+
+class Exchange(Record):
+    """How a prompt is sent and how long an answer is waited for."""
+
+    pace: Annotated[float, Field(ge=0)] = 1.0
+    """Audio seconds sent a second; 0 sends without waiting."""
+    attempts: Annotated[int, Field(ge=1, le=10)] = 3
+    concurrency: Annotated[int, Field(ge=1, le=64)] = 4
+    connect_timeout_s: float = 15.0
+    first_event_timeout_s: float = 60.0
+    idle_timeout_s: float = 60.0
+    min_coverage: Annotated[float, Field(ge=0, le=1)] = 0.9
+    """Share of prompts with a response below which the partition's blocking check fails."""
+
+
+class Refit(Record):
+    """When a batch of ratings counts as settled."""
+
+    settle_s: float = 30.0
+    """Answers younger than this are waited for: they may still have late company."""
+    min_new: int = 1
+    max_age_s: float = 3600.0
+    """A batch smaller than `min_new` is taken once it is this old."""
+
+
+class Analysis(Record):
+    """Resampling and publishing choices."""
+
+    resamples: Annotated[int, Field(ge=0, le=100_000)] = 1000
+    headline_variant: Variant = "all"
+    min_slice_ratings: int = 30
+    simulated: bool = False
+    """All ratings of this study are simulated; every page and table says so."""
+
+
+class Board(Record):
+    """A board beside the standard ones."""
+
+    rubric: str = OVERALL
+    by: By = "model"
+    slice: Literal["all", "category", "level", "acoustic"] = "all"
+
+
+class Study(Record):
+    """A whole study."""
+
+    study: KeyPart
+    """The study's id: part of every object key."""
+    title: Name
+    language: str = "en"
+    default_instruction: str = "You are a helpful voice assistant"
+    collect: Literal["manual", "auto"] = "manual"
+    """Whether the registry sensor also requests exchanges (and so spends money)."""
+    models: Annotated[tuple[Model, ...], Field(min_length=1)]
+    rubrics: Annotated[tuple[Rubric, ...], Field(min_length=1)]
+    categories: tuple[Category, ...] = ()
+    tags: tuple[str, ...] = ()
+    audio: AudioTarget = AudioTarget()
+    qa: QaLimits = QaLimits()
+    pairing: Pairing = Pairing()
+    exchange: Exchange = Exchange()
+    refit: Refit = Refit()
+    analysis: Analysis = Analysis()
+    boards: tuple[Board, ...] = ()
+    licence: str = ""
+
+    @model_validator(mode="after")
+    def _consistent(self) -> Self:
+        for what, names in (
+            ("model", [m.id for m in self.models]),
+            ("rubric", [r.id for r in self.rubrics]),
+            ("category", [c.id for c in self.categories]),
+        ):
+            twice = sorted({n for n in names if names.count(n) > 1})
+            if twice:
+                raise ValueError(f"{what} named twice: {', '.join(twice)}")
+        if OVERALL not in {r.id for r in self.rubrics}:
+            raise ValueError(f"rubrics: one must have the id {OVERALL!r}; it is the headline's")
+        unknown = sorted({r.gate for r in self.rubrics if r.gate} - set(self.tags))
+        if unknown:
+            raise ValueError(f"rubrics: gate {', '.join(unknown)} is not among the study's tags")
+        odd = sorted(set(self.pairing.without) - {str(c.key) for c in self.configs})
+        if odd:
+            raise ValueError(f"pairing.without: {', '.join(odd)} is no config of this study")
+        return self
+
+    @cached_property
+    def configs(self) -> tuple[Config, ...]:
+        """Every config of the study, retired ones too, in the file's order."""
+        return tuple(
+            Config(
+                key=ConfigKey(m.id, v.id, t),
+                model=m,
+                voice=v,
+                thinking=t,
+                instruction=self.default_instruction if m.instruction is None else m.instruction,
+            )
+            for m in self.models
+            for v in m.voices
+            for t in m.thinking
+        )
+
+    @property
+    def active_configs(self) -> tuple[Config, ...]:
+        """The configs that are exchanged and paired."""
+        return tuple(c for c in self.configs if c.model.retired is None)
+
+    def config(self, key: str) -> Config | None:
+        """The config of a key, None where the study has none of that name."""
+        return next((c for c in self.configs if str(c.key) == key), None)
+
+    @property
+    def families(self) -> dict[str, str]:
+        """Model id → family."""
+        return {m.id: m.family for m in self.models}
+
+    def rubrics_for(self, tags: frozenset[str]) -> tuple[Rubric, ...]:
+        """The questions asked about a prompt with these tags."""
+        return tuple(r for r in self.rubrics if r.gate is None or r.gate in tags)
+
+
+class Script(Record):
+    """One row of prompts.csv: what is to be said."""
+
+    prompt: KeyPart
+    text: str = ""
+    category: str
+    level: Level
+    acoustic: Acoustic = "clean"
+    tags: frozenset[str] = frozenset()
+    split: Literal["private", "public"] = "private"
+    line: int
+    """Line in prompts.csv, header = 1."""
+
+
+class Recording(Record):
+    """One row of recordings.csv: a take of a script."""
+
+    recording: KeyPart
+    prompt: str
+    file: str
+    """Path below the study's recordings folder."""
+    speaker: str = ""
+    verdict: Literal["accept", "reject"] | None = None
+    verdict_reason: str = ""
+    verdict_by: str = ""
+    line: int
