@@ -12,7 +12,9 @@ from s2s_assets.study.errors import (
     StoreError,
     StudyError,
 )
+from s2s_assets.study.findings import Finding
 from s2s_assets.study.keys import NO_THINKING, ConfigKey
+from s2s_assets.study.load import StudyFolder, load_study
 from s2s_assets.study.models import (
     OVERALL,
     Analysis,
@@ -47,6 +49,7 @@ __all__ = [
     "ConfigKey",
     "ConfigKeyError",
     "Exchange",
+    "Finding",
     "FitError",
     "IdentityError",
     "InputError",
@@ -63,11 +66,13 @@ __all__ = [
     "StoreError",
     "Study",
     "StudyError",
+    "StudyFolder",
     "Variant",
     "Voice",
     "canonical_json",
     "digest",
     "generator",
+    "load_study",
     "seed",
     "sha256_hex",
 ]

@@ -227,13 +227,13 @@ class Study(Record):
     @model_validator(mode="after")
     def _consistent(self) -> Self:
         for what, names in (
-            ("model", [m.id for m in self.models]),
-            ("rubric", [r.id for r in self.rubrics]),
-            ("category", [c.id for c in self.categories]),
+            ("models", [m.id for m in self.models]),
+            ("rubrics", [r.id for r in self.rubrics]),
+            ("categories", [c.id for c in self.categories]),
         ):
             twice = sorted({n for n in names if names.count(n) > 1})
             if twice:
-                raise ValueError(f"{what} named twice: {', '.join(twice)}")
+                raise ValueError(f"{what}: id given twice: {', '.join(twice)}")
         if OVERALL not in {r.id for r in self.rubrics}:
             raise ValueError(f"rubrics: one must have the id {OVERALL!r}; it is the headline's")
         unknown = sorted({r.gate for r in self.rubrics if r.gate} - set(self.tags))
