@@ -9,6 +9,7 @@ S2SError
 │   └── IdentityError   a store or database that belongs to another study
 ├── AudioError          a recording that cannot be decoded or measured
 ├── StoreError          a store that is missing an object, refuses a write, or lacks what is needed
+│   └── ObjectNotFoundError   no object has the key
 └── FitError            a fit that must not be published
 ```
 
@@ -46,6 +47,10 @@ class AudioError(S2SError):
 
 class StoreError(S2SError):
     """A store that is missing an object, refuses a write, or lacks a guarantee that is needed."""
+
+
+class ObjectNotFoundError(StoreError):
+    """No object in the store has the key."""
 
 
 class FitError(S2SError):

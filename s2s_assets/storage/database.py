@@ -1,0 +1,79 @@
+"""The engine of the ratings database: SQLite on one machine, Postgres for many.
+
+SQLite as SQLAlchemy's documentation has it for correct transactions: the driver's own transaction handling is switched
+off and `BEGIN IMMEDIATE` is sent instead, so that a transaction holds the write lock from its start and never fails
+half-way for want of it. Transactions that only read may go beside one another and beside a writer: see `reading`.
+"""
+
+from pathlib import Path
+from typing import Any
+
+from sqlalchemy import URL, Connection, Engine, create_engine, event, make_url
+from sqlalchemy.exc import ArgumentError
+
+from s2s_assets.study import InputError
+
+_BUSY_TIMEOUT_MS = 30_000
+_POSTGRES = {"postgres", "postgresql", "postgresql+psycopg2"}
+_SQLITE = {"sqlite", "sqlite+pysqlite"}
+_BEGIN = "s2s_sqlite_begin"
+
+
+def open_engine(url: str) -> Engine:
+    """An engine for `sqlite:///PATH`, `postgresql://…` or `postgresql+psycopg2://…` (both mean psycopg2).
+
+    The folder of a SQLite file is made where it is missing. No connection is opened yet.
+
+    Raises:
+        InputError: a URL of no such form.
+    """
+    try:
+        parsed = make_url(url)
+    except (ArgumentError, ValueError):
+        # without the cause: its message quotes the URL, password and all
+        raise InputError("S2S_DATABASE_URL: not a database URL; expected sqlite:///PATH or postgresql://…") from None
+    if parsed.drivername in _POSTGRES:
+        return _postgres(parsed)
+    if parsed.drivername in _SQLITE:
+        return _sqlite(parsed)
+    raise InputError(f"S2S_DATABASE_URL: {parsed.drivername!r}: expected sqlite:///PATH or postgresql://…")
+
+
+def reading(engine: Engine) -> Engine:
+    """The same engine for transactions that only read: on SQLite they take no write lock and block nobody."""
+    return engine.execution_options(**{_BEGIN: "BEGIN"})
+
+
+def _postgres(url: URL) -> Engine:
+    return create_engine(
+        url.set(drivername="postgresql+psycopg2"),
+        pool_pre_ping=True,
+        connect_args={"connect_timeout": 10, "options": "-c timezone=UTC"},
+    )
+
+
+def _sqlite(url: URL) -> Engine:
+    if url.database and url.database != ":memory:":
+        Path(url.database).parent.mkdir(parents=True, exist_ok=True)
+    engine = create_engine(url, connect_args={"timeout": _BUSY_TIMEOUT_MS / 1000})
+    event.listen(engine, "connect", _prepare)
+    event.listen(engine, "begin", _begin)
+    return engine
+
+
+def _prepare(connection: Any, _record: Any) -> None:
+    connection.isolation_level = None
+    cursor = connection.cursor()
+    for pragma in (
+        f"busy_timeout = {_BUSY_TIMEOUT_MS}",
+        "journal_mode = WAL",
+        # an answer that was confirmed to a rater survives a power loss
+        "synchronous = FULL",
+        "foreign_keys = ON",
+    ):
+        cursor.execute(f"PRAGMA {pragma}")
+    cursor.close()
+
+
+def _begin(connection: Connection) -> None:
+    connection.exec_driver_sql(connection.get_execution_options().get(_BEGIN, "BEGIN IMMEDIATE"))
