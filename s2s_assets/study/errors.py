@@ -10,7 +10,8 @@ S2SError
 ├── AudioError          a recording that cannot be decoded or measured
 ├── StoreError          a store that is missing an object, refuses a write, or lacks what is needed
 │   └── ObjectNotFoundError   no object has the key
-└── FitError            a fit that must not be published
+├── FitError            a fit that must not be published
+└── ReleaseError        a board that must not be published or sealed
 ```
 
 A message names the file, row or key, what was expected, and what to do.
@@ -55,3 +56,7 @@ class ObjectNotFoundError(StoreError):
 
 class FitError(S2SError):
     """A fit that must not be published, such as one that did not converge."""
+
+
+class ReleaseError(S2SError):
+    """A board that must not be published or sealed, such as one whose blocking check is red."""
