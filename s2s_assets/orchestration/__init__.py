@@ -1,1 +1,52 @@
-"""The Dagster parts that rooms share: partitions, IO manager, resources, reconciling sensors, run coordinator."""
+"""The Dagster parts that rooms share: partitions, IO manager, resources, reconciling sensors, run coordinator.
+
+Only this room, the rooms' doors (`assets.py`, `checks.py`, `sensors.py`) and `definitions.py` import dagster.
+"""
+
+from s2s_assets.orchestration.drive import Driver, RunFailedError
+from s2s_assets.orchestration.io_manager import TableIOManager
+from s2s_assets.orchestration.metadata import (
+    column_schema,
+    markdown_table,
+    png_metadata,
+    preview,
+)
+from s2s_assets.orchestration.partitions import CONFIGS, config_of_run, live_keys
+from s2s_assets.orchestration.reconcile import (
+    LEVEL_TAG,
+    SENSOR_INTERVAL_S,
+    WANTED_TAG,
+    Level,
+    Verdict,
+    is_settled,
+    reconcile,
+    settle,
+)
+from s2s_assets.orchestration.resources import StudyResource
+from s2s_assets.orchestration.stage import Check, Stage, run_stage, stored
+
+__all__ = [
+    "CONFIGS",
+    "LEVEL_TAG",
+    "SENSOR_INTERVAL_S",
+    "WANTED_TAG",
+    "Check",
+    "Driver",
+    "Level",
+    "RunFailedError",
+    "Stage",
+    "StudyResource",
+    "TableIOManager",
+    "Verdict",
+    "column_schema",
+    "config_of_run",
+    "is_settled",
+    "live_keys",
+    "markdown_table",
+    "png_metadata",
+    "preview",
+    "reconcile",
+    "run_stage",
+    "settle",
+    "stored",
+]

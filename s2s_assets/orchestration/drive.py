@@ -1,0 +1,98 @@
+"""Drive Dagster in one process against an instance: the demo's and the command line's way to materialize.
+
+`Driver` holds the definitions and an instance, materializes assets, evaluates sensors and launches what they ask for, in
+this process. Everything lands in the instance, so the UI opens on it as if the daemon had done it.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import dagster as dg
+from dagster import DagsterRunStatus
+
+from s2s_assets.study import S2SError
+
+
+class RunFailedError(S2SError):
+    """A run that failed; the message says which step and why."""
+
+
+class Driver:
+    """Definitions and an instance, driven from this process."""
+
+    def __init__(self, definitions: dg.Definitions, instance: dg.DagsterInstance) -> None:
+        self.definitions = definitions
+        self.instance = instance
+        self._repository = definitions.get_repository_def()
+
+    def run_job(
+        self,
+        job: str,
+        *,
+        partition: str | None = None,
+        tags: Mapping[str, str] | None = None,
+        selection: Sequence[str] | None = None,
+        config: Mapping[str, Any] | None = None,
+    ) -> dg.ExecuteInProcessResult:
+        """Run a job to its end in this process.
+
+        Raises:
+            RunFailedError: the run failed.
+        """
+        result = self.definitions.resolve_job_def(job).execute_in_process(
+            instance=self.instance,
+            partition_key=partition,
+            tags=dict(tags or {}),
+            asset_selection=[dg.AssetKey(a) for a in selection] if selection else None,
+            run_config=dict(config or {}),
+            raise_on_error=False,
+        )
+        if not result.success:
+            raise RunFailedError(f"{job}{f' [{partition}]' if partition else ''}: {_why(result)}")
+        return result
+
+    def tick(self, sensor: str) -> list[dg.RunRequest]:
+        """Evaluate a sensor once; keys and asset events it asks for are recorded, run requests are returned."""
+        definition = self._repository.get_sensor_def(sensor)
+        cursor = self.instance.daemon_cursor_storage.get_cursor_values({f"s2s_assets/{sensor}"})
+        context = dg.build_sensor_context(
+            instance=self.instance,
+            cursor=cursor.get(f"s2s_assets/{sensor}"),
+            repository_def=self._repository,
+            definitions=self.definitions,
+        )
+        with context:
+            data = definition.evaluate_tick(context)
+        for request in data.dynamic_partitions_requests or ():
+            self.instance.add_dynamic_partitions(request.partitions_def_name, list(request.partition_keys))
+        for event in data.asset_events:
+            self.instance.report_runless_asset_event(event)
+        if data.cursor is not None:
+            self.instance.daemon_cursor_storage.set_cursor_values({f"s2s_assets/{sensor}": data.cursor})
+        return list(data.run_requests or ())
+
+    def launch(self, request: dg.RunRequest) -> bool:
+        """Run what a sensor asked for; False when the run failed."""
+        assert request.job_name is not None
+        try:
+            self.run_job(request.job_name, partition=request.partition_key, tags=request.tags)
+        except RunFailedError:
+            return False
+        return True
+
+    def unfinished(self) -> int:
+        """Number of runs that are neither done nor failed."""
+        ended = {DagsterRunStatus.SUCCESS, DagsterRunStatus.FAILURE, DagsterRunStatus.CANCELED}
+        return sum(r.status not in ended for r in self.instance.get_runs())
+
+
+def _why(result: dg.ExecuteInProcessResult) -> str:
+    for event in result.all_events:
+        if event.is_step_failure:
+            error = event.step_failure_data.error
+            causes = [error.message] if error else []
+            while error is not None and error.cause is not None:
+                error = error.cause
+                causes.append(error.message)
+            return f"step {event.step_key} failed: {causes[-1].strip() if causes else 'no reason given'}"
+    return "the run failed before a step started"

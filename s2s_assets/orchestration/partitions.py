@@ -1,0 +1,33 @@
+"""The one partition set: a config key, `model|voice|thinking`.
+
+Dagster checks nothing about a dynamic key, and a deleted key keeps its events. So a key is parsed where it enters and
+again when an asset starts, keys are never deleted, and whoever lists them intersects with the loaded study.
+"""
+
+import dagster as dg
+
+from s2s_assets.study import Config, ConfigKey, Study
+
+CONFIGS = dg.DynamicPartitionsDefinition(name="s2s_config")
+
+
+def live_keys(instance: dg.DagsterInstance, study: Study) -> list[str]:
+    """Registered keys that the study has as active configs, in the study's order."""
+    registered = set(instance.get_dynamic_partitions("s2s_config"))
+    return [str(c.key) for c in study.active_configs if str(c.key) in registered]
+
+
+def config_of_run(context: dg.AssetExecutionContext, study: Study) -> Config | None:
+    """The config of the run's partition; None, with a log line, where the study has no such config.
+
+    Raises:
+        ConfigKeyError: the partition key is not a config key.
+    """
+    key = str(ConfigKey.parse(context.partition_key))
+    config = study.config(key)
+    if config is None:
+        context.log.warning("skipped: %s is no config of study %s; nothing was sent", key, study.study)
+    elif config.model.retired is not None:
+        context.log.warning("skipped: %s is retired since %s; its history stays", key, config.model.retired)
+        return None
+    return config
