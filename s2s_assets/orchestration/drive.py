@@ -59,7 +59,6 @@ class Driver:
             instance=self.instance,
             cursor=cursor.get(f"s2s_assets/{sensor}"),
             repository_def=self._repository,
-            definitions=self.definitions,
         )
         with context:
             data = definition.evaluate_tick(context)

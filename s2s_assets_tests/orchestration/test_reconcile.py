@@ -3,6 +3,7 @@
 import dagster as dg
 import pytest
 from dagster import DagsterRunStatus
+from dagster._core.remote_origin import RegisteredCodeLocationOrigin, RemoteJobOrigin, RemoteRepositoryOrigin
 
 from s2s_assets.orchestration import LEVEL_TAG, WANTED_TAG, Driver, Level, StudyResource, is_settled, reconcile, settle
 
@@ -11,10 +12,14 @@ def level(wanted="v1", stored=False, name="sum", partition=None):
     return Level(name=name, wanted=wanted, stored=stored, job="sum", asset="total", partition=partition)
 
 
+ORIGIN = RemoteRepositoryOrigin(RegisteredCodeLocationOrigin("s2s_assets"), "__repository__")
+
+
 def a_run(instance, status, tags=None, job="sum", selection=None):
     run = dg.DagsterRun(
         job_name=job,
         status=status,
+        remote_job_origin=RemoteJobOrigin(ORIGIN, job),
         tags=tags or {},
         asset_selection=None if selection is None else frozenset(dg.AssetKey(a) for a in selection),
     )
