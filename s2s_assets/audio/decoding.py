@@ -1,0 +1,116 @@
+"""Bytes to samples: what a file holds decides how it is read, never its name.
+
+WAV (sizes repaired first), AIFF, AU, CAF, FLAC and Ogg Vorbis are read by libsndfile; MP3, AAC, MP4, WebM and Opus by
+ffmpeg. Integer formats are scaled by 2^(bits - 1), so that the most negative code is -1. A file is read until it ends,
+not for as many frames as its header claims.
+"""
+
+import io
+import stat
+from pathlib import Path
+
+import numpy as np
+import soundfile as sf
+
+from s2s_assets.audio import ffmpeg
+from s2s_assets.audio.clip import FULL_SCALE_16_BIT, Clip, Samples
+from s2s_assets.audio.riff import repair_sizes
+from s2s_assets.study import AudioError
+
+_SNDFILE_MAGIC = (b"RIFF", b"RIFX", b"RF64", b"riff", b"fLaC", b"OggS", b"FORM", b".snd", b"caff")
+_FULL_SCALE = {"PCM_U8": 1 - 2**-7, "PCM_S8": 1 - 2**-7, "ULAW": 32124 / 32768, "ALAW": 32256 / 32768}
+_BLOCK_FRAMES = 1 << 18
+
+
+def read_audio_file(path: Path) -> bytes:
+    """The bytes of a regular file.
+
+    Raises:
+        AudioError: there is no such file, it is not a regular file (a device or pipe would never end), or it cannot be
+            read.
+    """
+    try:
+        if not stat.S_ISREG(path.stat().st_mode):
+            raise AudioError("not a regular file; give the path of an audio file")
+        return path.read_bytes()
+    except FileNotFoundError:
+        raise AudioError("no such file") from None
+    except (OSError, ValueError) as error:
+        raise AudioError(f"cannot be read: {getattr(error, 'strerror', None) or error}") from error
+
+
+def decode(data: bytes, name: str) -> Clip:
+    """Decode a whole audio file; `name` says in messages which one.
+
+    Warnings: `header_size` and `trailing_bytes` (see `riff`), `decoder_errors` (see `ffmpeg`).
+
+    Raises:
+        AudioError: empty, not audio, undecodable, without a frame, or with NaN or infinite samples.
+    """
+    try:
+        clip = _decode(data)
+        _require_finite(clip)
+    except AudioError as error:
+        raise AudioError(f"{name}: {error}") from error
+    return clip
+
+
+def _decode(data: bytes) -> Clip:
+    demuxer = _ffmpeg_demuxer(data)
+    if demuxer is not None:
+        wav, warnings = ffmpeg.to_wav(data, demuxer)
+        return _read(repair_sizes(wav).data, warnings)
+    if not data.startswith(_SNDFILE_MAGIC):
+        raise AudioError(_what_else(data))
+    return _read(*repair_sizes(data))
+
+
+def _read(data: bytes, warnings: tuple[str, ...]) -> Clip:
+    try:
+        with sf.SoundFile(io.BytesIO(data)) as file:
+            samples = _all_frames(file)
+            return Clip(samples, int(file.samplerate), warnings, _FULL_SCALE.get(file.subtype, FULL_SCALE_16_BIT))
+    except sf.SoundFileError as error:
+        raise AudioError(f"cannot be decoded: {str(error).rpartition(': ')[2]}") from error
+
+
+def _all_frames(file: sf.SoundFile) -> Samples:
+    blocks = []
+    while len(block := file.read(_BLOCK_FRAMES, dtype="float64", always_2d=True)):
+        blocks.append(block)
+    return np.concatenate(blocks) if blocks else np.zeros((0, file.channels))
+
+
+def _require_finite(clip: Clip) -> None:
+    if not len(clip.samples):
+        raise AudioError("no audio: zero frames")
+    if not np.isfinite(clip.samples).all():
+        frame = int(np.flatnonzero(~np.isfinite(clip.samples).all(axis=1))[0])
+        raise AudioError(f"a NaN or infinite sample, the first at {frame / clip.rate_hz:.3f} s")
+
+
+def _ffmpeg_demuxer(data: bytes) -> str | None:
+    """Name of the demuxer for a format that libsndfile is not trusted with, by the file's first bytes."""
+    if data[4:8] == b"ftyp":
+        return "mov"
+    if data.startswith(b"\x1a\x45\xdf\xa3"):
+        return "matroska"
+    if data.startswith(b"OggS") and b"OpusHead" in data[:256]:
+        return "ogg"
+    if data.startswith(b"ID3"):
+        return "mp3"
+    if len(data) > 2 and data[0] == 0xFF and data[1] & 0xE0 == 0xE0:
+        return "mp3" if data[1] & 0x06 else "aac"
+    return None
+
+
+def _what_else(data: bytes) -> str:
+    """Why bytes of no known audio format are refused."""
+    head = data[:200].lstrip().lower()
+    if not data:
+        return "an empty file"
+    if head.startswith((b"<!doctype html", b"<html", b"<?xml", b"<")):
+        return "an HTML or XML page, not audio; perhaps a failed download"
+    if head.startswith((b"{", b"[")):
+        return "JSON text, not audio; perhaps an error message"
+    return "no known audio format (WAV, FLAC, Ogg, MP3, MP4/AAC, WebM, AIFF)"

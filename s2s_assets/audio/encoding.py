@@ -1,0 +1,33 @@
+"""Samples to files: PCM of 16 or 24 bits in FLAC or WAV, the same bytes every time."""
+
+import io
+from typing import Literal
+
+import numpy as np
+import soundfile as sf
+
+from s2s_assets.audio.clip import Clip, Samples
+
+Container = Literal["flac", "wav"]
+
+
+def quantize(samples: Samples, bits: int = 24) -> Samples:
+    """Round to the nearest code of `bits` bits, no dither; what lies beyond the largest code is held there.
+
+    Decoding an encoded clip gives exactly these values.
+    """
+    top = 2 ** (bits - 1)
+    return np.asarray(np.clip(np.rint(samples * top), -top, top - 1) / top, dtype=np.float64)
+
+
+def encode(clip: Clip, container: Container, bits: int = 24) -> bytes:
+    """A FLAC or WAV file of the clip with its own rate and channels, 16 or 24 bits; nothing of time or place in it."""
+    codes = (quantize(clip.samples, bits) * 2**31).astype(np.int32)
+    file = io.BytesIO()
+    sf.write(file, codes, clip.rate_hz, format=container.upper(), subtype=f"PCM_{bits}")
+    return file.getvalue()
+
+
+def encode_flac(clip: Clip, bits: int = 24) -> bytes:
+    """A FLAC file of the clip; see `encode`."""
+    return encode(clip, "flac", bits)
