@@ -7,6 +7,7 @@ from typing import Any
 
 import click
 from rich.console import Console
+from rich.markup import escape
 from rich.table import Table
 
 from s2s_assets.audio.clip import Clip
@@ -24,14 +25,14 @@ _NOT_NORMALIZED: Row = dict.fromkeys(("output", "gain_db", "trimmed_start_s", "t
 _COLUMNS = {
     "duration_s": "seconds",
     "sample_rate_hz": "Hz",
-    "channels": "ch",
+    "channels": "channels",
     "loudness_lufs": "LUFS",
     "true_peak_dbtp": "dBTP",
-    "leading_silence_s": "lead s",
-    "trailing_silence_s": "trail s",
+    "leading_silence_s": "lead",
+    "trailing_silence_s": "trail",
     "clipped_share": "clipped",
-    "noise_floor_dbfs": "noise dBFS",
-    "speech_level_dbfs": "speech dBFS",
+    "noise_floor_dbfs": "noise",
+    "speech_level_dbfs": "speech",
 }
 _DEFAULT = AudioTarget()
 _files = click.argument("files", metavar="FILE...", nargs=-1, required=True, type=click.Path(path_type=Path))
@@ -95,7 +96,7 @@ def normalize_files(
         }
 
     rows = _rows(files, "normalizing", normalized, _REFUSED | _NOT_NORMALIZED)
-    _show(rows, as_json, {"duration_s": "seconds", "loudness_lufs": "LUFS", "gain_db": "gain dB", "output": "output"})
+    _show(rows, as_json, {"duration_s": "seconds", "loudness_lufs": "LUFS", "gain_db": "gain", "output": "output"})
 
 
 def _target(target_lufs: float, ceiling_dbtp: float, trim: bool) -> AudioTarget:
@@ -127,11 +128,17 @@ def _show(rows: list[Row], as_json: bool, columns: dict[str, str]) -> None:
     if as_json:
         emit(rows)
         return
-    table = Table("file", *columns.values(), "notes", box=None)
+    table = Table(box=None)
+    for title in columns.values():
+        table.add_column(title, justify="right", no_wrap=True)
+    table.add_column("file", overflow="fold")
     for row in rows:
-        notes = row["reason"] or ", ".join(row["warnings"])
-        table.add_row(row["file"], *(_cell(row[key]) for key in columns), notes)
-    Console(markup=False, highlight=False).print(table)
+        table.add_row(*(_cell(row[key]) for key in columns), escape(row["file"]))
+    people = Console(markup=False, highlight=False, soft_wrap=True)
+    people.print(table)
+    for row in rows:
+        for note in [row["reason"]] if row["reason"] else row["warnings"]:
+            people.print(f"{row['file']}: {note}")
 
 
 def _cell(value: object) -> str:

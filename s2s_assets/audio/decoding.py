@@ -7,6 +7,7 @@ not for as many frames as its header claims.
 
 import io
 import stat
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -14,7 +15,8 @@ import soundfile as sf
 
 from s2s_assets.audio import ffmpeg
 from s2s_assets.audio.clip import FULL_SCALE_16_BIT, Clip, Samples
-from s2s_assets.audio.riff import repair_sizes
+from s2s_assets.audio.flac import take_out_claim, without_id3
+from s2s_assets.audio.riff import HEADER_SIZE, repair_sizes
 from s2s_assets.study import AudioError
 
 _SNDFILE_MAGIC = (b"RIFF", b"RIFX", b"RF64", b"riff", b"fLaC", b"OggS", b"FORM", b".snd", b"caff")
@@ -42,7 +44,8 @@ def read_audio_file(path: Path) -> bytes:
 def decode(data: bytes, name: str) -> Clip:
     """Decode a whole audio file; `name` says in messages which one.
 
-    Warnings: `header_size` and `trailing_bytes` (see `riff`), `decoder_errors` (see `ffmpeg`).
+    Warnings: `header_size` (the header claimed another length), `trailing_bytes` (see `riff`), `decoder_errors` (see
+    `ffmpeg`).
 
     Raises:
         AudioError: empty, not audio, undecodable, without a frame, or with NaN or infinite samples.
@@ -56,22 +59,36 @@ def decode(data: bytes, name: str) -> Clip:
 
 
 def _decode(data: bytes) -> Clip:
+    data = without_id3(data)
     demuxer = _ffmpeg_demuxer(data)
     if demuxer is not None:
         wav, warnings = ffmpeg.to_wav(data, demuxer)
         return _read(repair_sizes(wav).data, warnings)
     if not data.startswith(_SNDFILE_MAGIC):
         raise AudioError(_what_else(data))
-    return _read(*repair_sizes(data))
+    flac = take_out_claim(data)
+    if flac is None:
+        return _read(*repair_sizes(data))
+    clip = _read(flac.data, ())
+    lied = flac.claimed_frames not in (0, len(clip.samples))
+    return replace(clip, warnings=(HEADER_SIZE,)) if lied else clip
+
+
+class _Stream(sf.SoundFile):  # type: ignore[misc]
+    """A file read from start to end: libsndfile fails to seek in a FLAC of unknown length, and soundfile seeks if it may."""
+
+    def seekable(self) -> bool:
+        return False
 
 
 def _read(data: bytes, warnings: tuple[str, ...]) -> Clip:
     try:
-        with sf.SoundFile(io.BytesIO(data)) as file:
+        with _Stream(io.BytesIO(data)) as file:
             samples = _all_frames(file)
             return Clip(samples, int(file.samplerate), warnings, _FULL_SCALE.get(file.subtype, FULL_SCALE_16_BIT))
     except sf.SoundFileError as error:
-        raise AudioError(f"cannot be decoded: {str(error).rpartition(': ')[2]}") from error
+        reason = getattr(error, "error_string", "") or "damaged or cut off"
+        raise AudioError(f"cannot be decoded: {reason}") from error
 
 
 def _all_frames(file: sf.SoundFile) -> Samples:
