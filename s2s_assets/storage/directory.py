@@ -30,14 +30,16 @@ class DirectoryStore:
     def put_new(self, key: str, data: bytes, content_type: str = BINARY) -> bool:
         """Write an object unless its key is taken; False if it was."""
         path = self._path(key)
-        if path.exists():
+        if path.is_file():
             return False
         with self._reported("write", key), self._written(data) as scratch:
             path.parent.mkdir(parents=True, exist_ok=True)
             try:
                 path.hardlink_to(scratch)
             except FileExistsError:
-                return False
+                if path.is_file():
+                    return False
+                raise
             _flush_folder(path.parent)
             return True
 
