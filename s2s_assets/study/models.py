@@ -146,6 +146,8 @@ class QaLimits(Record):
     max_noise_floor_dbfs: float = -45.0
     max_noise_floor_degraded_dbfs: float = -20.0
     min_speech_level_dbfs: float = -45.0
+    max_silence_s: float = 5.0
+    """At either end; more hints at a recording that went wrong, though it would be trimmed."""
 
 
 class Pairing(Record):
