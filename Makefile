@@ -1,0 +1,96 @@
+# Everything a person types in this checkout. `make demo` and `make test` do their own set-up; twice is quick.
+
+SHELL := /bin/sh
+.DEFAULT_GOAL := help
+.NOTPARALLEL:
+
+BIN := .venv/bin
+DEMO := .venv/.installed-demo
+DEV := .venv/.installed-dev
+SYSTEM := .venv/.installed-system
+
+# bytecode is written and kept: without it every process that imports Dagster starts three times as slowly
+export PYTHONDONTWRITEBYTECODE :=
+# the arithmetic is small; threads of its own only get in the way of processes side by side
+export OPENBLAS_NUM_THREADS := 1
+export PIP_DISABLE_PIP_VERSION_CHECK := 1
+export DAGSTER_HOME ?= $(CURDIR)/.s2s/dagster
+
+.PHONY: help
+help: ## list what there is
+	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 20
+
+.PHONY: demo
+demo: $(DEMO) dagster-home ## run the demo study from recordings to a published board
+	$(BIN)/s2s demo
+
+.PHONY: test
+test: $(DEV) $(SYSTEM) ## run all tests, on real services; ARGS="-k name" for some
+	$(BIN)/pytest -n 2 --dist loadgroup $(ARGS)
+
+.PHONY: check
+check: $(DEV) ## format, lint, types, import rules, links and generated pages
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+	$(BIN)/python docs/build.py --check
+
+.PHONY: fix
+fix: $(DEV) ## format, and repair what the linter can repair
+	$(BIN)/ruff format .
+	$(BIN)/ruff check --fix .
+
+.PHONY: bench
+bench: $(DEV) ## time the ranking on a large study, beside evalica
+	$(BIN)/python s2s_assets_tests/bench.py
+
+.PHONY: docs
+docs: $(DEV) ## write docs/cli.md from the commands' help, and check every link
+	$(BIN)/python docs/build.py
+
+.PHONY: dev
+dev: $(DEV) dagster-home ## open Dagster's UI on the study in S2S_STUDY
+	$(BIN)/dg dev
+
+.PHONY: materialize
+materialize: $(DEMO) dagster-home ## add the study's partitions, then materialize every asset
+	$(BIN)/s2s materialize
+
+.PHONY: backfill
+backfill: $(DEMO) dagster-home ## materialize one partition: KEY='model|voice|thinking'
+	@test -n "$(KEY)" || { echo "make backfill: expected KEY='model|voice|thinking'" >&2; exit 2; }
+	$(BIN)/s2s materialize --partition '$(KEY)'
+
+.PHONY: lock
+lock: $(DEV) ## write the lock files anew from pyproject.toml
+	PATH="$(CURDIR)/$(BIN):$$PATH" requirements/lock
+
+.PHONY: setup
+setup: $(DEV) $(SYSTEM) ## all the set-up, and nothing else
+
+.PHONY: clean
+clean: ## remove the environment and caches; the study's state in .s2s stays
+	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+
+# Dagster reads its settings from its home; one that is given in the environment is left as it is
+.PHONY: dagster-home
+dagster-home:
+	@mkdir -p .s2s/dagster
+	@cmp -s dagster.yaml .s2s/dagster/dagster.yaml || cp dagster.yaml .s2s/dagster/dagster.yaml
+
+.venv/.created: requirements/bootstrap.txt
+	infra/setup python
+	@touch $@
+
+$(DEMO): .venv/.created requirements/demo.txt pyproject.toml
+	infra/setup packages demo
+	@touch $@
+
+$(DEV): .venv/.created requirements/dev.txt pyproject.toml
+	infra/setup packages dev
+	@touch $@
+
+$(SYSTEM): infra/setup
+	infra/setup system
+	@touch $@
