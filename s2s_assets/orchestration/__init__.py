@@ -3,7 +3,7 @@
 Only this room, the rooms' doors (`assets.py`, `checks.py`, `sensors.py`) and `definitions.py` import dagster.
 """
 
-from s2s_assets.orchestration.drive import Driver, RunFailedError
+from s2s_assets.orchestration.drive import Driver, RunFailedError, open_instance
 from s2s_assets.orchestration.io_manager import TableIOManager
 from s2s_assets.orchestration.metadata import (
     column_schema,
@@ -22,8 +22,8 @@ from s2s_assets.orchestration.reconcile import (
     reconcile,
     settle,
 )
-from s2s_assets.orchestration.resources import StudyResource
-from s2s_assets.orchestration.stage import Check, Stage, run_stage, stored
+from s2s_assets.orchestration.resources import StudyResource, Withdrawals
+from s2s_assets.orchestration.stage import Check, Stage, StageEvent, run_stage, stored
 
 __all__ = [
     "CONFIGS",
@@ -35,14 +35,17 @@ __all__ = [
     "Level",
     "RunFailedError",
     "Stage",
+    "StageEvent",
     "StudyResource",
     "TableIOManager",
     "Verdict",
+    "Withdrawals",
     "column_schema",
     "config_of_run",
     "is_settled",
     "live_keys",
     "markdown_table",
+    "open_instance",
     "png_metadata",
     "preview",
     "reconcile",

@@ -4,13 +4,22 @@
 this process. Everything lands in the instance, so the UI opens on it as if the daemon had done it.
 """
 
+import os
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import dagster as dg
 from dagster import DagsterRunStatus
 
 from s2s_assets.study import S2SError
+
+
+def open_instance(root: Path) -> dg.DagsterInstance:
+    """The instance that `dagster dev` uses in a folder: `DAGSTER_HOME`'s, else the folder's own dagster.yaml."""
+    if os.environ.get("DAGSTER_HOME"):
+        return dg.DagsterInstance.get()
+    return dg.DagsterInstance.from_config(str(root))
 
 
 class RunFailedError(S2SError):

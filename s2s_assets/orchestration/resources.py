@@ -68,3 +68,11 @@ class StudyResource(dg.ConfigurableResource):  # type: ignore[type-arg]
                 f"this Dagster home belongs to study {owner!r}, S2S_STUDY names {study.study!r}: "
                 "one home holds one study; set DAGSTER_HOME (or its Postgres) to another"
             )
+
+
+class Withdrawals(dg.ConfigurableResource):  # type: ignore[type-arg]
+    """Which responses are withdrawn: kept by the ratings database, asked by the rooms below it."""
+
+    def responses(self) -> frozenset[str]:
+        """Ids of the responses that are withdrawn now."""
+        raise NotImplementedError

@@ -1,0 +1,43 @@
+"""`s2s demo`: run the demo study; `s2s demo ui`: open the Dagster UI on it with its systems under test running."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import click
+
+from s2s_assets.study.console import console, emit, guard, json_option
+
+RATERS = 24
+
+
+@click.group(invoke_without_command=True)
+@click.option("--raters", default=RATERS, show_default=True, type=click.IntRange(4, 500), help="Simulated raters.")
+@json_option
+@click.pass_context
+@guard
+def demo(context: click.Context, raters: int, as_json: bool) -> None:
+    """Run the whole demo study on this machine, from recordings to a sealed release."""
+    if context.invoked_subcommand is not None:
+        return
+    from s2s_assets.demo.run import run_demo
+
+    result = run_demo(Path.cwd(), raters)
+    if as_json:
+        emit({"page": str(result.page), "answers": result.answers, "seconds": round(result.seconds, 1)})
+    console.print(f"\nDone in {result.seconds:.0f} s.")
+    console.print(f"  leaderboard  {result.page}", soft_wrap=True)
+    console.print("  Dagster UI   .venv/bin/s2s demo ui", soft_wrap=True)
+
+
+@demo.command()
+@click.option("--port", default=3000, show_default=True, help="Port of the UI.")
+def ui(port: int) -> None:
+    """Open the Dagster UI on the demo's study, with its local systems under test running."""
+    from s2s_assets.demo.servers import demo_servers
+
+    with demo_servers() as addresses:
+        command = [sys.executable, "-m", "dagster", "dev", "-w", "workspace.yaml", "-h", "127.0.0.1", "-p", str(port)]
+        console.print(f"http://127.0.0.1:{port} in a few seconds; Ctrl-C ends it")
+        sys.exit(subprocess.call(command, env=os.environ | addresses))

@@ -1,0 +1,99 @@
+"""The whole demo study in one process: what an engineer would do in the Dagster UI, step by step.
+
+Prompts are prepared; the registry sensor adds the configs' partitions and asks for their exchanges with the local systems
+under test; the plan follows; simulated raters work through the ratings store; the refit sensor asks for a refit; a
+release is sealed. Every step goes through the same sensors, jobs and assets as in production, so a second run finds every
+level stored and does nothing.
+"""
+
+import os
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from s2s_assets.definitions import defs
+from s2s_assets.demo.raters import rate_study
+from s2s_assets.demo.servers import demo_servers
+from s2s_assets.leaderboard import latest_release
+from s2s_assets.orchestration import Driver, RunFailedError, StudyResource, open_instance
+from s2s_assets.study.console import console, progress
+
+RELEASED_BY = "demo"
+
+
+@dataclass(frozen=True)
+class DemoResult:
+    """What the demo has made."""
+
+    page: Path
+    exchanges: int
+    answers: int
+    seconds: float
+
+
+@contextmanager
+def environment(values: dict[str, str]) -> Iterator[None]:
+    """Set variables for the block."""
+    before = {name: os.environ.get(name) for name in values}
+    os.environ.update(values)
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            if value is None:
+                os.environ.pop(name, None)
+            else:
+                os.environ[name] = value
+
+
+def _say(text: str) -> None:
+    console.print(f"[bold]·[/bold] {text}")
+
+
+def settle_level(driver: Driver, sensor: str, what: str) -> int:
+    """Tick a sensor and run what it asks for until it asks for nothing; the number of runs.
+
+    Raises:
+        RunFailedError: a requested run failed.
+    """
+    driver.tick(sensor)
+    runs = 0
+    while requests := driver.tick(sensor):
+        with progress(what, len(requests)) as advance:
+            for request in requests:
+                if not driver.launch(request):
+                    raise RunFailedError(f"{what}: {request.partition_key or request.job_name} failed; see the run's log")
+                advance(1)
+                runs += 1
+    return runs
+
+
+def run_demo(root: Path, raters: int) -> DemoResult:
+    """Run the demo study to its release in `root`'s Dagster instance.
+
+    Raises:
+        RunFailedError: a run failed.
+    """
+    started = time.monotonic()
+    resource = StudyResource()
+    folder = resource.folder()
+    _say(f"study {folder.study.study}: {len(folder.scripts)} prompts, {len(folder.study.active_configs)} configs")
+    with open_instance(root) as instance, demo_servers() as addresses, environment(addresses):
+        driver = Driver(defs, instance)
+        resource.claim(instance, folder.study)
+        driver.run_job("prepare")
+        _say("prompts recorded, checked, selected and normalized")
+        collected = settle_level(driver, "registry_to_responses", "exchanging with the local systems")
+        _say(f"{collected} configs exchanged" if collected else "every config has its responses already")
+        planned = settle_level(driver, "cells_to_plan", "pairing")
+        _say("pairs planned and handed to the ratings database" if planned else "the pairing plan is up to date")
+        answers = rate_study(resource.engine(), folder, raters)
+        _say(f"{answers} answers from {raters} simulated raters" if answers else "every slot has its answers already")
+        refits = settle_level(driver, "ratings_to_refit", "fitting, resampling, clustering, drawing the board")
+        _say("boards refitted" if refits else "nothing new to fit")
+        config = {"ops": {"release": {"config": {"by": RELEASED_BY, "note": "made by the demo"}}}}
+        driver.run_job("publish", config=config)
+    page = latest_release(resource.settings.home) / "index.html"
+    return DemoResult(page, collected, answers, time.monotonic() - started)

@@ -1,0 +1,67 @@
+"""Cells → plan: new playable cells or new holes ask for an epoch, once no response run is under way."""
+
+import dagster as dg
+from dagster import DagsterRunStatus, RunsFilter
+
+from s2s_assets.orchestration import SENSOR_INTERVAL_S, Level, StudyResource, Withdrawals, is_settled, reconcile
+from s2s_assets.pairing import plan_level, playable_cells, tasks_level, waiting_for
+from s2s_assets.pairing.assets import stored_plan
+from s2s_assets.storage import StudyStore
+from s2s_assets.study import Study
+
+_BUSY = [DagsterRunStatus.QUEUED, DagsterRunStatus.NOT_STARTED, DagsterRunStatus.STARTING, DagsterRunStatus.STARTED]
+
+
+def collecting(instance: dg.DagsterInstance) -> bool:
+    """Whether a run that makes responses is queued or running."""
+    responses = dg.AssetKey("responses")
+    runs = instance.get_runs(filters=RunsFilter(statuses=_BUSY))
+    return any(responses in r.asset_selection if r.asset_selection else r.job_name == "collect" for r in runs)
+
+
+def wanted_plan(study: Study, store: StudyStore, withdrawn: frozenset[str]) -> str | None:
+    """The plan's level by what is stored now; None before there is normalized audio."""
+    prompts = store.head("normalized_audio", None)
+    if prompts is None:
+        return None
+    heads, active = store.heads("response_audio"), {str(c.key) for c in study.active_configs}
+    frames = [store.read_table("response_audio", key, heads[key]).frame for key in sorted(active & heads.keys())]
+    cells = playable_cells(frames, store.read_table("normalized_audio", None, prompts).frame, withdrawn)
+    return plan_level(cells, withdrawn, study.pairing.without)
+
+
+def plan_is_of(study: Study, store: StudyStore, wanted: str) -> bool:
+    """Whether plan and tasks in force are those that the wanted level asks for."""
+    plan = store.head("pairing_plan", None)
+    if plan is None or not is_settled(store, "pairing_plan", None, wanted):
+        return False
+    keys, heads = {str(c.key) for c in study.configs}, store.heads("response_audio")
+    heard = {key: version for key, version in heads.items() if key in keys}
+    return is_settled(store, "rating_tasks", None, tasks_level(plan, heard))
+
+
+@dg.sensor(
+    job_name="plan",
+    default_status=dg.DefaultSensorStatus.RUNNING,
+    minimum_interval_seconds=SENSOR_INTERVAL_S,
+    description="New playable responses or withdrawn ones: append an epoch to the plan and hand its pairs out.",
+)
+def cells_to_plan(
+    context: dg.SensorEvaluationContext, study: StudyResource, withdrawals: Withdrawals
+) -> dg.SensorResult | dg.SkipReason:
+    """Ask for the plan while its level is not the stored one."""
+    folder = study.folder()
+    study.claim(context.instance, folder.study)
+    store, withdrawn = study.store(folder.study), withdrawals.responses()
+    if collecting(context.instance):
+        return dg.SkipReason("a run that makes responses is under way")
+    active = [str(c.key) for c in folder.study.active_configs]
+    waiting = waiting_for(active, set(store.heads("response_audio")), folder.study.pairing.without)
+    if waiting and stored_plan(store).is_empty():
+        return dg.SkipReason(f"the first epoch waits for {len(waiting)} configs: {', '.join(waiting)}")
+    wanted = wanted_plan(folder.study, store, withdrawn)
+    if wanted is None:
+        return dg.SkipReason("no normalized audio yet")
+    stored = plan_is_of(folder.study, store, wanted)
+    verdict = reconcile(context.instance, Level("plan", wanted, stored, job="plan", asset="pairing_plan"))
+    return dg.SkipReason(verdict.reason) if verdict.request is None else dg.SensorResult([verdict.request])

@@ -1,0 +1,162 @@
+"""`rating_tasks`, `ratings_log`, `ratings`, `rater_quality`: what raters are given, and what they answered."""
+
+from collections.abc import Generator, Mapping
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import dagster as dg
+import polars as pl
+
+from s2s_assets.orchestration import (
+    Stage,
+    StageEvent,
+    StudyResource,
+    Withdrawals,
+    markdown_table,
+    run_stage,
+    settle,
+)
+from s2s_assets.pairing import tasks_level
+from s2s_assets.ratings import (
+    QUALITY_VERSION,
+    RatingsStore,
+    Settled,
+    rater_quality_table,
+    rating_tasks_table,
+    settled_version,
+    snapshot,
+    task_media,
+    upsert_tasks,
+    withdrawn,
+)
+from s2s_assets.ratings.checks import QUALITY_SPECS, quality_checks
+from s2s_assets.storage import Table
+
+OWNERS = ["team:evaluation"]
+TASKS_VERSION = "tasks-1"
+SNAPSHOT_VERSION = "ratings-1"
+
+
+class DatabaseWithdrawals(Withdrawals):
+    """Withdrawn responses, as the ratings database has them."""
+
+    study: dg.ResourceDependency[StudyResource]
+
+    def responses(self) -> frozenset[str]:
+        """Ids of the responses that are withdrawn now."""
+        return withdrawn(RatingsStore(self.study.engine(), self.study.folder().study.study))
+
+
+ratings_log = dg.AssetSpec(
+    "ratings_log",
+    deps=["rating_tasks"],
+    group_name="ratings",
+    kinds={"sql"},
+    owners=OWNERS,
+    description=(
+        "The settled version of the answers and exclusions in the ratings database. People rate outside Dagster; the "
+        "refit sensor reports each settled version as this asset's data version."
+    ),
+)
+
+
+@dg.asset(group_name="ratings", kinds={"python", "sql"}, owners=OWNERS, code_version=TASKS_VERSION)
+def rating_tasks(
+    context: dg.AssetExecutionContext,
+    study: StudyResource,
+    pairing_plan: Table,
+    response_audio: dict[str, Table],
+    normalized_audio: Table,
+) -> Generator[StageEvent, None, None]:
+    """The plan's pairs, slots and media in the ratings database; running it again changes nothing."""
+    folder = study.folder()
+    store, database = study.store(folder.study), RatingsStore(study.engine(), folder.study.study)
+    counts: dict[str, int] = {}
+
+    def compute() -> pl.DataFrame:
+        media = task_media(normalized_audio.frame, pl.concat(t.frame for t in response_audio.values()))
+        counts.update(upsert_tasks(database, pairing_plan.frame, media))
+        return rating_tasks_table(database)
+
+    stage = Stage(
+        asset="rating_tasks",
+        method_version=TASKS_VERSION,
+        inputs={"pairing_plan": pairing_plan, "response_audio": response_audio, "normalized_audio": normalized_audio},
+        compute=compute,
+        describe=lambda _: {f"tasks/{name}": value for name, value in counts.items()},
+        memoize=False,
+    )
+    table = yield from run_stage(context, store, stage)
+    heard_versions = {key: heard.version for key, heard in response_audio.items()}
+    settle(store, "rating_tasks", None, tasks_level(pairing_plan.version, heard_versions), table.version)
+
+
+def _describe_ratings(frame: pl.DataFrame, version: str) -> dict[str, Any]:
+    counted = frame.filter(pl.col("excluded_by").is_null())
+    by_rubric = counted.group_by("rubric").agg(
+        pl.len().alias("answers"), pl.col("rater").n_unique().alias("raters"), pl.col("score").mean().round(3).alias("mean")
+    )
+    return {
+        "settled_version": version,
+        "answers": counted.height,
+        "excluded": frame.height - counted.height,
+        "raters": counted["rater"].n_unique(),
+        "simulated": bool(frame["simulated"].any()),
+        "by_rubric": markdown_table(by_rubric.sort("rubric").to_dicts(), ["rubric", "answers", "raters", "mean"]),
+    }
+
+
+@dg.asset(deps=[ratings_log], group_name="ratings", kinds={"python", "parquet"}, owners=OWNERS, code_version=SNAPSHOT_VERSION)
+def ratings(
+    context: dg.AssetExecutionContext, study: StudyResource, pairing_plan: Table
+) -> Generator[StageEvent, None, None]:
+    """An immutable snapshot of the settled answers; exclusions are columns, never deletions."""
+    folder = study.folder()
+    store, database = study.store(folder.study), RatingsStore(study.engine(), folder.study.study)
+    now, settle_s = datetime.now(UTC), folder.study.refit.settle_s
+    found = settled_version(database, now, settle_s, min_new=1, max_age_s=0.0)
+    taken = snapshot(database, found or Settled("", now - timedelta(seconds=settle_s), 0), folder.scripts)
+    if taken.frame.is_empty():
+        context.log.warning("ratings: no settled answers yet; the fits will fail until people have rated")
+    stage = Stage(
+        asset="ratings",
+        method_version=SNAPSHOT_VERSION,
+        inputs={"pairing_plan": pairing_plan},
+        compute=lambda: taken.frame,
+        describe=lambda frame: _describe_ratings(frame, taken.version),
+        memoize=False,
+    )
+    table = yield from run_stage(context, store, stage)
+    settle(store, "ratings", None, taken.version, table.version)
+
+
+def _describe_quality(frame: pl.DataFrame) -> Mapping[str, Any]:
+    study_rows = frame.filter(pl.col("scope") != "rater").select("scope", "name", "measure", "value", "n")
+    flags = frame.filter(pl.col("flag").is_not_null()).group_by("flag", "effect").len("raters").sort("flag")
+    return {
+        "agreement": markdown_table(study_rows.to_dicts()[:40]),
+        "flags": markdown_table(flags.to_dicts()),
+        "dropped_raters": frame.filter(pl.col("effect") == "drop")["name"].n_unique(),
+    }
+
+
+@dg.asset(
+    group_name="ratings",
+    kinds={"python", "parquet"},
+    owners=OWNERS,
+    code_version=QUALITY_VERSION,
+    check_specs=QUALITY_SPECS,
+)
+def rater_quality(
+    context: dg.AssetExecutionContext, study: StudyResource, ratings: Table
+) -> Generator[StageEvent, None, None]:
+    """Agreement, order effect and cleaning flags, per rubric and rater; flags are published, rows are never deleted."""
+    stage = Stage(
+        asset="rater_quality",
+        method_version=QUALITY_VERSION,
+        inputs={"ratings": ratings},
+        compute=lambda: rater_quality_table(ratings.frame),
+        checks=quality_checks(),
+        describe=_describe_quality,
+    )
+    yield from run_stage(context, study.store(study.folder().study), stage)

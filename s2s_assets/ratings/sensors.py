@@ -1,0 +1,54 @@
+"""Ratings → refit: one run per settled batch of answers or exclusions."""
+
+from datetime import UTC, datetime
+
+import dagster as dg
+
+from s2s_assets.orchestration import SENSOR_INTERVAL_S, Level, StudyResource, is_settled, reconcile
+from s2s_assets.ratings import RatingsStore, settled_version
+from s2s_assets.storage import StudyStore
+
+
+def board_level(ratings_version: str) -> str:
+    """The level of the leaderboard that is made from a version of `ratings`."""
+    return f"ratings {ratings_version}"
+
+
+def board_is_of(store: StudyStore, settled: str) -> bool:
+    """Whether the leaderboard in force was made from this settled version of the answers."""
+    ratings = store.head("ratings", None)
+    return (
+        ratings is not None
+        and is_settled(store, "ratings", None, settled)
+        and is_settled(store, "leaderboard", None, board_level(ratings))
+    )
+
+
+@dg.sensor(
+    job_name="refit",
+    default_status=dg.DefaultSensorStatus.RUNNING,
+    minimum_interval_seconds=SENSOR_INTERVAL_S,
+    description="A settled batch of answers or exclusions: refit everything from ratings to the draft leaderboard.",
+)
+def ratings_to_refit(context: dg.SensorEvaluationContext, study: StudyResource) -> dg.SensorResult | dg.SkipReason:
+    """Ask for a refit while the board is not of the settled answers; report their version as `ratings_log`."""
+    folder = study.folder()
+    study.claim(context.instance, folder.study)
+    refit = folder.study.refit
+    database = RatingsStore(study.engine(), folder.study.study)
+    settled = settled_version(database, datetime.now(UTC), refit.settle_s, refit.min_new, refit.max_age_s)
+    if settled is None:
+        return dg.SkipReason("no settled answers yet")
+    stored = board_is_of(study.store(folder.study), settled.version)
+    verdict = reconcile(context.instance, Level("refit", settled.version, stored, job="refit", asset="ratings"))
+    events = [] if context.cursor == settled.version else [_seen(settled.version, settled.answers)]
+    if verdict.request is None and not events:
+        return dg.SkipReason(verdict.reason)
+    requests = [] if verdict.request is None else [verdict.request]
+    return dg.SensorResult(run_requests=requests, asset_events=events, cursor=settled.version)
+
+
+def _seen(version: str, answers: int) -> dg.AssetMaterialization:
+    return dg.AssetMaterialization(
+        "ratings_log", metadata={"answers": answers}, tags={"dagster/data_version": version}
+    )

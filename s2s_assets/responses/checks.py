@@ -1,0 +1,43 @@
+"""Checks of a config's responses and of what raters hear."""
+
+from typing import Any
+
+import polars as pl
+
+from s2s_assets.orchestration import Check
+
+
+def coverage(min_share: float) -> Check:
+    """Blocking: enough of the prompts have a response; going on would compare a config on the prompts it survived."""
+
+    def evaluate(frame: pl.DataFrame) -> tuple[bool, str, dict[str, Any]]:
+        ok, planned = int((frame["status"] == "ok").sum()), frame.height
+        share = ok / planned if planned else 0.0
+        by_status = dict(frame["status"].value_counts().sort("status").iter_rows())
+        words = f"{ok} of {planned} prompts have a response ({share:.0%}; at least {min_share:.0%} asked)"
+        return share >= min_share, words, {"ok": ok, "planned": planned, "share": share, "by_status": by_status}
+
+    return Check("coverage", blocking=True, evaluate=evaluate)
+
+
+def retried_share() -> Check:
+    """Warning: a retried prompt is re-rolled, so many retries shift what is heard."""
+
+    def evaluate(frame: pl.DataFrame) -> tuple[bool, str, dict[str, Any]]:
+        answered = frame.filter(pl.col("status") == "ok")
+        retried = int((answered["attempts"] > 1).sum())
+        share = retried / answered.height if answered.height else 0.0
+        return share <= 0.1, f"{retried} of {answered.height} responses needed more than one attempt", {"share": share}
+
+    return Check("few_retries", blocking=False, evaluate=evaluate)
+
+
+def playable() -> Check:
+    """Warning: every response can be decoded, measured and matched in loudness."""
+
+    def evaluate(frame: pl.DataFrame) -> tuple[bool, str, dict[str, Any]]:
+        refused = frame.filter(pl.col("status") == "refused")
+        words = f"{frame.height - refused.height} of {frame.height} responses can be played"
+        return refused.is_empty(), words, {"refused": refused.height}
+
+    return Check("playable", blocking=False, evaluate=evaluate)

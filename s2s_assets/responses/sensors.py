@@ -1,0 +1,58 @@
+"""Registry → responses: the study's configs become partitions; where the study says so, exchanges are requested."""
+
+import dagster as dg
+
+from s2s_assets.orchestration import CONFIGS, SENSOR_INTERVAL_S, Level, StudyResource, Verdict, is_settled, reconcile
+from s2s_assets.responses import wanted_responses
+from s2s_assets.storage import StudyStore
+from s2s_assets.study import Config, Study
+
+
+def missing_keys(instance: dg.DagsterInstance, study: Study) -> list[str]:
+    """Active configs of the study that are not registered as partitions yet."""
+    registered = set(instance.get_dynamic_partitions("s2s_config"))
+    return [str(c.key) for c in study.active_configs if str(c.key) not in registered]
+
+
+def collect_level(store: StudyStore, config: Config, prompts_version: str) -> Level:
+    """A config's partition against its settings and the selected prompts."""
+    key = str(config.key)
+    prompts = store.read_table("normalized_audio", None, prompts_version).frame
+    wanted = wanted_responses(config, prompts)
+    stored = is_settled(store, "response_audio", key, wanted)
+    return Level(f"collect:{key}", wanted, stored, job="collect", asset="responses", partition=key)
+
+
+def verdicts(instance: dg.DagsterInstance, study: Study, store: StudyStore) -> list[tuple[Level, Verdict]]:
+    """What to do about each active config; empty before there is normalized audio."""
+    prompts = store.head("normalized_audio", None)
+    if prompts is None:
+        return []
+    levels = [collect_level(store, config, prompts) for config in study.active_configs]
+    return [(level, reconcile(instance, level)) for level in levels]
+
+
+@dg.sensor(
+    job_name="collect",
+    default_status=dg.DefaultSensorStatus.RUNNING,
+    minimum_interval_seconds=SENSOR_INTERVAL_S,
+    description="Adds a partition for each config of study.yaml; with `collect: auto` also requests its exchanges.",
+)
+def registry_to_responses(context: dg.SensorEvaluationContext, study: StudyResource) -> dg.SensorResult | dg.SkipReason:
+    """Add missing keys; ask for stale partitions where the study collects by itself, else list them."""
+    folder = study.folder()
+    study.claim(context.instance, folder.study)
+    store = study.store(folder.study)
+    new = missing_keys(context.instance, folder.study)
+    found = verdicts(context.instance, folder.study, store)
+    stale = [level.partition or "" for level, _ in found if not level.stored]
+    auto = folder.study.collect == "auto"
+    requests = [verdict.request for _, verdict in found if auto and verdict.request is not None]
+    if new or requests:
+        adds = [CONFIGS.build_add_request(new)] if new else []
+        return dg.SensorResult(run_requests=requests, dynamic_partitions_requests=adds)
+    if not found:
+        return dg.SkipReason("no normalized audio yet: materialize recorded_prompts and normalized_audio")
+    if stale and not auto:
+        return dg.SkipReason(f"{len(stale)} partitions wait for a backfill (collect: manual): {', '.join(stale)}")
+    return dg.SkipReason("; ".join(verdict.reason for _, verdict in found if verdict.request is None)[:2000])
