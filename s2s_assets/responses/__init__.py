@@ -1,1 +1,33 @@
-"""One exchange with a model; retries, pacing, limits; collecting a config's responses."""
+"""Responses: one exchange per prompt and config, collected without sending anything twice, and what raters hear."""
+
+from s2s_assets.responses.collect import CollectResult, collect
+from s2s_assets.responses.exchange import exchange
+from s2s_assets.responses.limits import ProviderLimits
+from s2s_assets.responses.media import METHOD_VERSION, MediaResult, response_audio
+from s2s_assets.responses.records import Outcome, Prompt, Request, Status, Terms, Timings
+from s2s_assets.responses.request import resolve
+from s2s_assets.responses.retry import Backoff
+from s2s_assets.responses.schema import RESPONSE_AUDIO, RESPONSES
+from s2s_assets.responses.table import build_responses, wanted_responses
+
+__all__ = [
+    "METHOD_VERSION",
+    "RESPONSES",
+    "RESPONSE_AUDIO",
+    "Backoff",
+    "CollectResult",
+    "MediaResult",
+    "Outcome",
+    "Prompt",
+    "ProviderLimits",
+    "Request",
+    "Status",
+    "Terms",
+    "Timings",
+    "build_responses",
+    "collect",
+    "exchange",
+    "resolve",
+    "response_audio",
+    "wanted_responses",
+]

@@ -1,1 +1,22 @@
-"""One file per protocol, one contract for all."""
+"""The adapters by name, one file a protocol."""
+
+from s2s_assets.responses.providers.base import Adapter
+from s2s_assets.responses.providers.cascade import Cascade
+from s2s_assets.responses.providers.openai_realtime import OpenAIRealtime
+from s2s_assets.study import StudyError
+
+ADAPTERS: dict[str, type[Adapter]] = {a.name: a for a in (OpenAIRealtime, Cascade)}
+
+
+def adapter(name: str) -> type[Adapter]:
+    """The adapter of a name.
+
+    Raises:
+        StudyError: there is none; those that exist are listed.
+    """
+    if name not in ADAPTERS:
+        raise StudyError(f"adapter {name!r}: expected one of {', '.join(sorted(ADAPTERS))}")
+    return ADAPTERS[name]
+
+
+__all__ = ["ADAPTERS", "Adapter", "adapter"]

@@ -1,0 +1,102 @@
+"""Finished attempts in the store: one write-once record each, written the moment an attempt ends.
+
+`records/attempts/<model>/<voice>/<thinking>/<response id>/<number>.json`. A record names its blobs, and the blobs are
+stored before the record: a record that exists is whole. Audio is kept as received (`raw_blob`, PCM) whatever the
+status, so that a failure can be looked into, and as decoded (`audio_blob`, FLAC) only where it is an answer.
+"""
+
+import gzip
+from collections.abc import Mapping
+from dataclasses import asdict
+from typing import Any
+
+from s2s_assets.audio import encode_flac, from_pcm16, pcm_sha256
+from s2s_assets.responses.records import Outcome
+from s2s_assets.storage import StudyStore
+from s2s_assets.study import Config, canonical_json
+
+KIND = "attempts"
+_BITS = 16
+
+
+def stored_attempts(store: StudyStore, config: Config) -> dict[str, list[dict[str, Any]]]:
+    """Response id → records of its attempts, in the order in which they were made.
+
+    Raises:
+        StoreError: a record that cannot be read.
+    """
+    found: dict[str, list[dict[str, Any]]] = {}
+    for _, record in store.records(KIND, f"{config.key.path}/"):
+        found.setdefault(record["response_id"], []).append(record)
+    return found
+
+
+def keep_attempt(
+    store: StudyStore, config: Config, response_id: str, identity: Mapping[str, Any], outcome: Outcome
+) -> dict[str, Any]:
+    """Store an attempt's blobs, then its record under the next free number; returns the record.
+
+    Args:
+        store: the study's store.
+        config: whose attempt it is.
+        response_id: identity of the response.
+        identity: what else says which response it is: `prompt`, `pcm_sha256` of the prompt, `repeat`.
+        outcome: what the attempt came to.
+    """
+    record = {
+        "response_id": response_id,
+        "config": str(config.key),
+        "prompt": dict(identity),
+        **_facts(outcome),
+        **_blobs(store, outcome),
+    }
+    number = 1
+    while not store.put_record(KIND, _name(config, response_id, number), {**record, "attempt": number}):
+        number += 1
+    return {**record, "attempt": number}
+
+
+def _name(config: Config, response_id: str, number: int) -> str:
+    return f"{config.key.path}/{response_id}/{number:04d}"
+
+
+def _facts(outcome: Outcome) -> dict[str, Any]:
+    return {
+        "status": outcome.status,
+        "origin": outcome.origin,
+        "code": outcome.code,
+        "message": outcome.message,
+        "retryable": outcome.retryable,
+        "retry_after_s": outcome.retry_after_s,
+        "stage": outcome.stage,
+        "sample_rate_hz": outcome.rate_hz,
+        "thinking": outcome.thinking,
+        "input_transcript": outcome.input_transcript,
+        "output_transcript": outcome.output_transcript,
+        "usage": outcome.usage,
+        "cost_usd": None,
+        "model_reported": outcome.model_reported,
+        "timings_ms": asdict(outcome.timings),
+        "started_at": outcome.started_at.isoformat(),
+        "adapter": outcome.adapter,
+        "adapter_version": outcome.adapter_version,
+    }
+
+
+def _blobs(store: StudyStore, outcome: Outcome) -> dict[str, Any]:
+    clip = from_pcm16(outcome.pcm, outcome.rate_hz) if outcome.ok else None
+    return {
+        "audio_blob": store.put_blob(encode_flac(clip, _BITS), "flac") if clip else None,
+        "pcm_sha256": pcm_sha256(clip) if clip else None,
+        "duration_s": clip.duration_s if clip else None,
+        "raw_blob": store.put_blob(outcome.pcm, "pcm") if outcome.pcm else None,
+        "provisional_blobs": [store.put_blob(pcm, "pcm") for pcm in outcome.provisional],
+        "events_blob": store.put_blob(event_log(outcome), "gz"),
+        "request_blob": store.put_blob(canonical_json(outcome.snapshot).encode(), "json"),
+    }
+
+
+def event_log(outcome: Outcome) -> bytes:
+    """The events as gzip JSON lines; the same bytes for the same events."""
+    lines = "".join(canonical_json(event) + "\n" for event in outcome.events)
+    return gzip.compress(lines.encode(), mtime=0)

@@ -1,0 +1,95 @@
+"""`s2s responses try`: one exchange by hand."""
+
+import asyncio
+import tempfile
+from pathlib import Path
+
+import click
+
+from s2s_assets.audio import mono, pcm16, read_audio_file, resample
+from s2s_assets.responses.providers import adapter
+from s2s_assets.responses.records import Outcome, Prompt, Request
+from s2s_assets.responses.request import PerStage, resolve
+from s2s_assets.responses.retry import Backoff, attempts
+from s2s_assets.responses.trial import document, timeline, write_files
+from s2s_assets.study import InputError, Settings, StudyError, load_study
+from s2s_assets.study.console import console, emit, guard, json_option
+
+
+@click.group()
+def responses() -> None:
+    """One exchange with a model, by hand."""
+
+
+@responses.command("try")
+@click.argument("config")
+@click.argument("file", type=click.Path(path_type=Path))
+@click.option("--study", type=click.Path(path_type=Path), help="Study folder; default S2S_STUDY.")
+@click.option("--base-url", help="Address instead of the provider's; for a cascade stt=URL,llm=URL,tts=URL.")
+@click.option("--pace", type=click.FloatRange(min=0), help="Audio seconds sent a second; 0 sends without waiting.")
+@click.option("--attempts", "most", type=click.IntRange(min=1), default=1, show_default=True, help="Attempts at most.")
+@click.option(
+    "--out", type=click.Path(path_type=Path), help="Folder for audio and events; default a new temporary one."
+)
+@json_option
+@guard
+def try_command(
+    config: str,
+    file: Path,
+    study: Path | None,
+    base_url: str | None,
+    pace: float | None,
+    most: int,
+    out: Path | None,
+    as_json: bool,
+) -> None:
+    """Send FILE to CONFIG once and show what happens.
+
+    CONFIG is a key of the study, model|voice|thinking; FILE is a spoken prompt.
+    """
+    request = _request(config, study or Settings.from_environment().study, base_url, pace)
+    prompt = _prompt(file, adapter(request.adapter).input_rate_hz)
+    ends = asyncio.run(attempts(request, prompt, Backoff(attempts=most), config))
+    folder = out or Path(tempfile.mkdtemp(prefix="s2s_try_"))
+    files = write_files(ends[-1], folder)
+    if as_json:
+        emit(document(config, ends, files))
+    else:
+        _show(config, ends, folder)
+
+
+def _request(config: str, study: Path, base_url: str | None, pace: float | None) -> Request:
+    folder = load_study(study)
+    found = folder.study.config(config)
+    if found is None:
+        known = ", ".join(str(c.key) for c in folder.study.configs)
+        raise StudyError(f"{study / 'study.yaml'}: no config {config!r}; expected one of {known}")
+    terms = folder.study.exchange if pace is None else folder.study.exchange.model_copy(update={"pace": pace})
+    return resolve(found, terms, base_url=_addresses(base_url))
+
+
+def _addresses(text: str | None) -> PerStage:
+    """`URL`, or `stage=URL,stage=URL`."""
+    if text is None or "=" not in text.partition("://")[0]:
+        return text
+    pairs = [part.partition("=") for part in text.split(",")]
+    if not all(stage and url for stage, _, url in pairs):
+        raise InputError(f"--base-url {text!r}: expected URL, or stage=URL for each stage, joined by commas")
+    return {stage.strip(): url.strip() for stage, _, url in pairs}
+
+
+def _prompt(file: Path, rate_hz: int) -> Prompt:
+    clip = mono(read_audio_file(file))
+    return Prompt(pcm16(resample(clip, rate_hz).samples), rate_hz)
+
+
+def _show(config: str, ends: tuple[Outcome, ...], folder: Path) -> None:
+    """The timeline of each attempt and a last line, for people."""
+    for number, outcome in enumerate(ends, start=1):
+        console.rule(f"{config}, attempt {number} of {len(ends)}: {outcome.status}")
+        for line in timeline(outcome):
+            console.print(line, markup=False, soft_wrap=True)
+    last = ends[-1]
+    if not last.ok:
+        console.print(f"{last.status} ({last.code}): {last.message}", markup=False, soft_wrap=True)
+    console.print(f"files in {folder}", markup=False, soft_wrap=True)

@@ -1,0 +1,111 @@
+"""One exchange: one prompt, one config, one fresh connection, one outcome.
+
+The adapter records and says how the exchange ended; this module decides what it is. An exchange that the provider ended
+well is `ok` only if its final audio is whole samples of audible sound:
+
+- no bytes: `empty_audio`, with the code `commentary_only` if only provisional audio came, else `no_audio`;
+- an odd number of bytes: `invalid_audio`;
+- no 10 ms frame above -50 dBFS RMS (mean removed): `silent_audio`.
+
+What a model did (silence, refusal, a cut at its token limit) is not retryable: rolling again would flatter it. What the
+way to it did (limits, time-outs, broken connections) is.
+"""
+
+from dataclasses import replace
+
+import numpy as np
+
+from s2s_assets.responses.limits import ProviderLimits
+from s2s_assets.responses.providers import adapter
+from s2s_assets.responses.providers.base import Adapter
+from s2s_assets.responses.recorder import Recorder
+from s2s_assets.responses.records import ExchangeError, Outcome, Prompt, Request
+from s2s_assets.responses.redact import Redactor
+
+SILENCE_DBFS = -50.0
+_FRAME_S = 0.01
+_FULL_SCALE = 32768.0
+
+
+async def exchange(request: Request, prompt: Prompt, limits: ProviderLimits | None = None) -> Outcome:
+    """Send a prompt and return what came of it; a failure is an outcome, not an exception.
+
+    Args:
+        request: what to send and where.
+        prompt: samples at the adapter's `input_rate_hz`.
+        limits: slots of the providers, shared by all exchanges of this machine; None for a single one by hand.
+    """
+    recorder = Recorder(request, limits)
+    protocol = adapter(request.adapter)(request, recorder)
+    failure: ExchangeError | None = None
+    try:
+        await protocol.run(prompt)
+        _judge(recorder)
+    except ExchangeError as error:
+        failure = error
+    except (ArithmeticError, AttributeError, LookupError, OSError, TypeError, ValueError) as error:
+        # an event of a shape that the adapter did not expect must not take the other prompts down with it
+        failure = ExchangeError(
+            "runner_error", type(error).__name__, f"{type(error).__name__}: {error}", origin="runner"
+        )
+    return _outcome(protocol, recorder, failure, Redactor(request.keys.values()))
+
+
+def _judge(recorder: Recorder) -> None:
+    """Hold what came against what an answer is.
+
+    Raises:
+        ExchangeError: there is no audible answer.
+    """
+    final = recorder.final
+    if not final:
+        code = "commentary_only" if recorder.provisional else "no_audio"
+        what = "only provisional audio (commentary)" if recorder.provisional else "no audio"
+        raise ExchangeError("empty_audio", code, f"the answer was completed with {what}")
+    if len(final) % 2:
+        raise ExchangeError("invalid_audio", "odd_bytes", f"{len(final)} bytes are no whole 16-bit samples")
+    level = peak_level_dbfs(final)
+    if level < SILENCE_DBFS:
+        raise ExchangeError("silent_audio", "silent", f"the loudest 10 ms are at {max(level, -200):.0f} dBFS")
+
+
+def peak_level_dbfs(pcm: bytes, rate_hz: int = 24_000) -> float:
+    """RMS of the loudest 10 ms, mean removed, in dBFS; -inf for digital silence."""
+    samples = np.frombuffer(pcm, dtype="<i2").astype(np.float64) / _FULL_SCALE
+    size = min(len(samples), round(rate_hz * _FRAME_S))
+    frames = samples[: len(samples) // size * size].reshape(-1, size)
+    rms = float(np.sqrt(frames.var(axis=1).max()))
+    return 20 * float(np.log10(rms)) if rms > 0 else float("-inf")
+
+
+def _outcome(protocol: Adapter, recorder: Recorder, failure: ExchangeError | None, redact: Redactor) -> Outcome:
+    """The record of an attempt, every text of it redacted."""
+    outcome = Outcome(
+        status="ok",
+        rate_hz=protocol.output_rate_hz,
+        started_at=recorder.started_at,
+        adapter=protocol.name,
+        adapter_version=protocol.version,
+        pcm=recorder.final,
+        provisional=recorder.provisional,
+        thinking=redact.optional("\n\n".join(recorder.thinking) or None),
+        input_transcript=redact.optional(recorder.input_transcript),
+        output_transcript=redact.optional(recorder.output_transcript),
+        usage=redact.tree(recorder.usage),
+        model_reported=redact.optional(recorder.model_reported),
+        timings=recorder.timings,
+        events=tuple(redact.tree(recorder.events)),
+        snapshot=redact.tree(protocol.snapshot()),
+    )
+    if failure is None:
+        return outcome
+    return replace(
+        outcome,
+        status=failure.status,
+        origin=failure.origin,
+        code=redact.text(failure.code),
+        message=redact.text(failure.message),
+        retryable=failure.retryable,
+        retry_after_s=failure.retry_after_s,
+        stage=failure.stage,
+    )

@@ -1,0 +1,72 @@
+"""The contract of an adapter: one protocol, one file, one class that puts one prompt on the wire.
+
+An adapter is made for one exchange and thrown away. It writes what happens into the `Recorder` and ends in one of two
+ways: `run` returns when the provider has said that the answer is over, or it raises `ExchangeError`. It never decides
+what an answer without audio means, never retries, and never logs: `exchange` does. Websocket protocols start from
+`providers.websocket.WebsocketAdapter`, which leaves an adapter the messages alone.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from s2s_assets.responses.recorder import Recorder
+from s2s_assets.responses.records import Prompt, Request
+from s2s_assets.study import StudyError
+
+
+@dataclass(frozen=True)
+class StageSpec:
+    """A stage of an exchange: where it is by default, whose limits it counts against (None: the model's provider)."""
+
+    url: str
+    provider: str | None = None
+
+
+class Adapter(ABC):
+    """One protocol's client side, for one exchange."""
+
+    name: ClassVar[str]
+    """The `adapter` of study.yaml."""
+    version: ClassVar[str]
+    """Raised whenever what is sent or how it is read changes; provenance, not identity."""
+    input_rate_hz: ClassVar[int]
+    stages: ClassVar[Mapping[str, StageSpec]]
+    setting_names: ClassVar[frozenset[str]]
+    """Keys allowed in a model's `settings`."""
+
+    def __init__(self, request: Request, recorder: Recorder) -> None:
+        self.request = request
+        self.recorder = recorder
+
+    @classmethod
+    def check(cls, model: str, settings: Mapping[str, Any]) -> None:
+        """Refuse settings that this protocol would ignore.
+
+        Raises:
+            StudyError: an unknown key, named with those that are known.
+        """
+        unknown = sorted(set(settings) - cls.setting_names)
+        if unknown:
+            raise StudyError(
+                f"model {model!r}: settings has {', '.join(unknown)}, which the adapter {cls.name!r} does not know; "
+                f"expected any of {', '.join(sorted(cls.setting_names))}"
+            )
+
+    @property
+    def output_rate_hz(self) -> int:
+        """Sampling rate of the answer."""
+        return 24_000
+
+    @abstractmethod
+    def snapshot(self) -> dict[str, Any]:
+        """What is sent, as JSON, without secrets and without the prompt's audio."""
+
+    @abstractmethod
+    async def run(self, prompt: Prompt) -> None:
+        """Send the prompt (at `input_rate_hz`) and record the answer until its end.
+
+        Raises:
+            ExchangeError: the exchange ended without a whole answer.
+        """

@@ -1,0 +1,113 @@
+"""What a provider's complaint means: status, and whether a repetition may help.
+
+Passing (a repetition may help): HTTP 408, 409, 425, 5xx; rate limits and concurrency limits; a connection that fails or
+breaks off. Final: bad keys, spent quotas, unknown models or voices, every other 4xx. A content filter is a refusal.
+"""
+
+import json
+import re
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+from typing import Any
+from urllib.parse import urlsplit
+
+from s2s_assets.responses.records import ExchangeError, Status
+
+FINAL_CODES = frozenset(
+    {"insufficient_quota", "invalid_api_key", "model_not_found", "quota_exceeded", "session_expired", "voice_not_found"}
+)
+"""Codes that no repetition cures."""
+_PASSING_CODES = frozenset({"server_error", "internal_error", "service_unavailable", "overloaded_error", "timeout"})
+_REFUSALS = frozenset({"content_filter", "content_policy_violation", "safety"})
+_LIMITS = re.compile(r"rate_limit|too_many|system_busy|concurrency|resource_exhausted")
+_TOO_MANY = 429
+_PASSING = frozenset({408, 409, 425})
+_SERVER_ERROR = 500
+_TRY_AGAIN = re.compile(r"try again in (?:(\d+)h)?(?:(\d+)m(?!s))?(?:(\d+(?:\.\d+)?)(ms|s))?")
+
+
+def http_error(status: int, headers: Mapping[str, str], body: bytes, stage: str | None = None) -> ExchangeError:
+    """The failure that an HTTP status means: 429 is a rate limit, 408, 409, 425 and 5xx pass, all else is final."""
+    code, message = _detail(body)
+    kind, retryable = classify(code)
+    if kind == "provider_error":
+        retryable = status in _PASSING or status >= _SERVER_ERROR
+        if status == _TOO_MANY and code not in FINAL_CODES:
+            kind, retryable = "rate_limited", True
+    return ExchangeError(
+        kind,
+        code or f"http_{status}",
+        f"HTTP {status}" + (f": {message}" if message else ""),
+        retryable=retryable,
+        retry_after_s=retry_after_s(headers.get("retry-after"), message),
+        stage=stage,
+    )
+
+
+def classify(code: str | None, kind: str | None = None) -> tuple[Status, bool]:
+    """Status and whether a repetition may help, from a provider's error code and type."""
+    names = {n for n in (code, kind) if n}
+    if names & FINAL_CODES:
+        return "provider_error", False
+    if names & _REFUSALS:
+        return "refused", False
+    if any(_LIMITS.search(n) for n in names):
+        return "rate_limited", True
+    return "provider_error", bool(names & _PASSING_CODES)
+
+
+def retry_after_s(header: str | None, message: str = "") -> float | None:
+    """Seconds to wait, from a Retry-After header (seconds or a date), else from "try again in 1m26.4s" in a message."""
+    if header:
+        return _from_header(header)
+    found = _TRY_AGAIN.search(message)
+    if not found or not any(found.groups()):
+        return None
+    hours, minutes, last, unit = found.groups()
+    return int(hours or 0) * 3600 + int(minutes or 0) * 60 + float(last or 0) / (1000 if unit == "ms" else 1)
+
+
+def _from_header(header: str) -> float | None:
+    try:
+        return max(0.0, float(header))
+    except ValueError:
+        pass
+    try:
+        when = parsedate_to_datetime(header)
+    except ValueError:
+        return None
+    when = when if when.tzinfo else when.replace(tzinfo=UTC)
+    return max(0.0, (when - datetime.now(UTC)).total_seconds())
+
+
+def _detail(body: bytes) -> tuple[str | None, str]:
+    """Code and message of an error body: `{"error": {…}}`, `{"detail": {…} | […] | "…"}`, else its text."""
+    text = body[:2000].decode("utf-8", "replace").strip()
+    try:
+        document = json.loads(body)
+    except ValueError:
+        return None, text[:300]
+    inner = document.get("error", document.get("detail", document)) if isinstance(document, dict) else document
+    if not isinstance(inner, dict):
+        return None, inner if isinstance(inner, str) else text[:300]
+    code = inner.get("code") or inner.get("status") or inner.get("type")
+    return (str(code) if code else None), str(inner.get("message") or text[:300])
+
+
+def error_object(error: Any, stage: str | None = None) -> ExchangeError:
+    """The failure that an `error` object of an event is."""
+    error = error if isinstance(error, dict) else {"message": str(error)}
+    message, code, kind = str(error.get("message") or "no message"), error.get("code"), error.get("type")
+    status, retryable = classify(code, kind)
+    wait_s = retry_after_s(None, message)
+    return ExchangeError(
+        status, str(code or kind or "error"), message, retryable=retryable, retry_after_s=wait_s, stage=stage
+    )
+
+
+def connection_error(error: Exception, address: str, stage: str | None = None) -> ExchangeError:
+    """The failure that an unreachable address is."""
+    host = urlsplit(address).netloc
+    message = f"no connection to {host}: {type(error).__name__}: {error}"
+    return ExchangeError("provider_error", "connection_failed", message, retryable=True, stage=stage)

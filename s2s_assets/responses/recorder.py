@@ -1,0 +1,151 @@
+"""What one attempt has produced so far: items of speech, milestones, transcripts, events.
+
+An adapter writes into it while the exchange runs; whatever is there when an exchange fails is kept. Final audio is put
+together item by item in the order in which the provider numbered the items, not in order of arrival: the chunks of two
+items may come interleaved.
+"""
+
+import re
+import time
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Any, Literal
+
+from s2s_assets.responses.limits import ProviderLimits
+from s2s_assets.responses.records import Request, Timings
+
+COMMENTARY = "commentary"
+_BASE64_BODY = re.compile(r"[A-Za-z0-9+/_-]{200,}={0,2}")
+
+Milestone = Literal["connected", "configured", "input_sent", "first_event", "first_audio", "last_audio", "done"]
+
+
+@dataclass
+class Item:
+    """One message of an answer."""
+
+    order: int
+    provisional: bool = False
+    chunks: list[bytes] = field(default_factory=list)
+    transcript: str | None = None
+    pieces: list[str] = field(default_factory=list)
+    """Transcript deltas, used where no whole transcript came."""
+
+    @property
+    def pcm(self) -> bytes:
+        """All audio of the item."""
+        return b"".join(self.chunks)
+
+    @property
+    def text(self) -> str:
+        """The item's words."""
+        return "".join(self.pieces) if self.transcript is None else self.transcript
+
+
+class Recorder:
+    """Collects one attempt; its clock starts when it is made."""
+
+    def __init__(self, request: Request, limits: ProviderLimits | None = None) -> None:
+        self.started_at = datetime.now(UTC)
+        self._start = time.monotonic()
+        self._marks: dict[str, float] = {}
+        self._request = request
+        self._limits = limits
+        self.items: dict[str, Item] = {}
+        self.events: list[dict[str, Any]] = []
+        self.thinking: list[str] = []
+        self.input_transcript: str | None = None
+        self.usage: Mapping[str, Any] | None = None
+        self.model_reported: str | None = None
+
+    def now_ms(self) -> float:
+        """Milliseconds since the start."""
+        return round((time.monotonic() - self._start) * 1000, 3)
+
+    @asynccontextmanager
+    async def slot(self, stage: str) -> AsyncIterator[None]:
+        """Hold a slot at the stage's provider; free where no limits are set. The clock stands still while it waits."""
+        if self._limits is None:
+            yield
+            return
+        asked = time.monotonic()
+        async with self._limits.slot(self._request.providers[stage]):
+            self._start += time.monotonic() - asked
+            if not self.events:
+                self.started_at = datetime.now(UTC)
+            yield
+
+    def mark(self, milestone: Milestone) -> None:
+        """Note that a milestone was reached; the first time counts, of `last_audio` the last."""
+        if milestone == "last_audio" or milestone not in self._marks:
+            self._marks[milestone] = self.now_ms()
+
+    def reached(self, milestone: Milestone) -> bool:
+        """Whether a milestone was reached."""
+        return milestone in self._marks
+
+    def log(self, direction: Literal[">", "<", "-"], event: Mapping[str, Any], body: str | None = None) -> None:
+        """Keep an event that was sent (`>`), received (`<`) or noted (`-`), without audio.
+
+        Args:
+            direction: who said it.
+            event: the message.
+            body: key of the message whose value is audio in base64.
+        """
+        kept = _without_bodies(event)
+        if body is not None and isinstance(event.get(body), str):
+            kept[body] = f"[{len(event[body])} characters of base64]"
+        self.events.append({"at_ms": self.now_ms(), "dir": direction, "event": kept})
+
+    def item(self, key: str, order: int | None = None) -> Item:
+        """The item of a provider's id, made at its first mention; `order` is the provider's number."""
+        if key not in self.items:
+            self.items[key] = Item(len(self.items) if order is None else order)
+        elif order is not None:
+            self.items[key].order = order
+        return self.items[key]
+
+    def audio(self, item: Item, pcm: bytes) -> None:
+        """Add a chunk to an item."""
+        if not pcm:
+            return
+        item.chunks.append(pcm)
+        if not item.provisional:
+            self.mark("first_audio")
+            self.mark("last_audio")
+
+    @property
+    def final(self) -> bytes:
+        """Final audio in the order of the items."""
+        return b"".join(i.pcm for i in self._ordered(provisional=False))
+
+    @property
+    def provisional(self) -> tuple[bytes, ...]:
+        """Commentary audio, one entry an item."""
+        return tuple(i.pcm for i in self._ordered(provisional=True) if i.chunks)
+
+    @property
+    def output_transcript(self) -> str | None:
+        """The words of the final items."""
+        return " ".join(i.text.strip() for i in self._ordered(provisional=False) if i.text.strip()) or None
+
+    @property
+    def timings(self) -> Timings:
+        """The milestones reached."""
+        return Timings(**self._marks)
+
+    def _ordered(self, *, provisional: bool) -> list[Item]:
+        return sorted((i for i in self.items.values() if i.provisional == provisional), key=lambda i: i.order)
+
+
+def _without_bodies(value: Any) -> Any:
+    """A copy of JSON-like data in which long base64 runs are replaced by their length."""
+    if isinstance(value, str):
+        return _BASE64_BODY.sub(lambda m: f"[{len(m[0])} characters of base64]", value)
+    if isinstance(value, Mapping):
+        return {k: _without_bodies(v) for k, v in value.items()}
+    if isinstance(value, list | tuple):
+        return [_without_bodies(v) for v in value]
+    return value

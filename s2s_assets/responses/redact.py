@@ -1,0 +1,50 @@
+"""Keeps secrets out of messages, snapshots and event logs.
+
+Two nets: the very keys of an exchange, plain and percent-encoded, and whatever looks like a key, a bearer token or a
+signed URL, whoever sent it.
+"""
+
+import re
+from collections.abc import Iterable, Mapping
+from typing import Any
+from urllib.parse import quote
+
+MASK = "[redacted]"
+_SHORTEST = 4
+_PATTERNS = (
+    re.compile(r"\b(?:sk|xai|gsk|pk|rk)[-_][A-Za-z0-9_-]{12,}"),
+    re.compile(r"\bAIza[A-Za-z0-9_-]{20,}"),
+    re.compile(r"(?<=[Bb]earer )[^\s\"']{4,}"),
+    re.compile(r"(?i)(?<=[?&])(?:api[-_]?key|key|access_token|token|sig|signature|x-amz-[a-z-]+)=[^&\s\"']+"),
+)
+
+
+class Redactor:
+    """Masks an exchange's secrets and anything that looks like one."""
+
+    def __init__(self, secrets: Iterable[str] = ()) -> None:
+        """Secrets shorter than four characters are not looked for: they would mask ordinary text."""
+        known = {s for s in secrets if len(s) >= _SHORTEST}
+        self._known = sorted(known | {quote(s, safe="") for s in known}, key=len, reverse=True)
+
+    def text(self, text: str) -> str:
+        """The text with every secret masked."""
+        for secret in self._known:
+            text = text.replace(secret, MASK)
+        for pattern in _PATTERNS:
+            text = pattern.sub(MASK, text)
+        return text
+
+    def optional(self, text: str | None) -> str | None:
+        """The same, where there may be no text."""
+        return None if text is None else self.text(text)
+
+    def tree(self, value: Any) -> Any:
+        """A copy of JSON-like data with every string, keys included, masked."""
+        if isinstance(value, str):
+            return self.text(value)
+        if isinstance(value, Mapping):
+            return {self.text(str(k)): self.tree(v) for k, v in value.items()}
+        if isinstance(value, list | tuple):
+            return [self.tree(v) for v in value]
+        return value

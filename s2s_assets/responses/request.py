@@ -1,0 +1,102 @@
+"""From a config of the study to a request that can be sent: addresses and keys are looked up, settings are checked.
+
+An address is, first that is there: given by the caller, the variable that `base_url_env` names, `base_url`, the
+protocol's own. Keys come from named environment variables and from nowhere else; an absent one is an error before
+anything is sent.
+"""
+
+import os
+from collections.abc import Mapping
+
+from s2s_assets.responses.providers import adapter
+from s2s_assets.responses.records import Request, Terms
+from s2s_assets.study import Config, Exchange, StudyError
+
+PerStage = str | Mapping[str, str] | None
+
+
+def resolve(
+    config: Config,
+    exchange: Exchange,
+    environ: Mapping[str, str] | None = None,
+    base_url: PerStage = None,
+) -> Request:
+    """The request of a config.
+
+    Args:
+        config: model, voice and thinking level.
+        exchange: pace and timeouts of the study.
+        environ: where keys and addresses are looked up, by default the process's environment.
+        base_url: replaces the provider's address; by stage in a cascade.
+
+    Raises:
+        StudyError: unknown adapter or setting, a stage that the adapter does not have, a variable that is not set.
+    """
+    environ = os.environ if environ is None else environ
+    model = config.model
+    kind = adapter(model.adapter)
+    kind.check(model.id, model.settings)
+    for what, given in (("key_env", model.key_env), ("base_url", base_url or model.base_url)):
+        _check_stages(config, what, given, kind.stages)
+    return Request(
+        config=str(config.key),
+        adapter=model.adapter,
+        settings=model.settings,
+        instruction=config.instruction,
+        voice=config.voice.provider_id or config.voice.id,
+        thinking=config.thinking,
+        addresses={s: _address(config, s, base_url, environ) or spec.url for s, spec in kind.stages.items()},
+        providers={s: _provider(config, s, spec.provider) for s, spec in kind.stages.items()},
+        keys={s: _variable(config, "key_env", v, environ) for s in kind.stages if (v := _of(model.key_env, s))},
+        terms=Terms(
+            pace=exchange.pace,
+            connect_timeout_s=exchange.connect_timeout_s,
+            first_event_timeout_s=exchange.first_event_timeout_s,
+            idle_timeout_s=exchange.idle_timeout_s,
+        ),
+    )
+
+
+def _of(given: PerStage, stage: str) -> str | None:
+    """The value for a stage: one text is for all of them."""
+    return given.get(stage) if isinstance(given, Mapping) else given
+
+
+def _address(config: Config, stage: str, base_url: PerStage, environ: Mapping[str, str]) -> str | None:
+    named, fixed = _of(config.model.base_url_env, stage), _of(config.model.base_url, stage)
+    if given := _of(base_url, stage):
+        return given
+    if named and (environ.get(named) or not fixed):
+        return _variable(config, "base_url_env", named, environ)
+    return fixed
+
+
+def _provider(config: Config, stage: str, usual: str | None) -> str:
+    """Whose limits a stage counts against: its setting, else the protocol's usual provider, else the model's.
+
+    A stage at an address of one's own is not at the usual provider.
+    """
+    settings = config.model.settings.get(stage)
+    if isinstance(settings, Mapping) and settings.get("provider"):
+        return str(settings["provider"])
+    own = _of(config.model.base_url, stage) or _of(config.model.base_url_env, stage)
+    return config.model.provider if own or usual is None else usual
+
+
+def _variable(config: Config, what: str, name: str, environ: Mapping[str, str]) -> str:
+    value = environ.get(name, "").strip()
+    if not value:
+        raise StudyError(
+            f"config {config.key}: the environment variable {name} ({what} of model {config.model.id!r}) is not set; "
+            "set it, or name another one in study.yaml. Nothing was sent"
+        )
+    return value
+
+
+def _check_stages(config: Config, what: str, given: PerStage, stages: Mapping[str, object]) -> None:
+    unknown = sorted(set(given) - set(stages)) if isinstance(given, Mapping) else []
+    if unknown:
+        raise StudyError(
+            f"config {config.key}: {what} names the stage {', '.join(unknown)}; "
+            f"the adapter {config.model.adapter!r} has {', '.join(stages)}"
+        )

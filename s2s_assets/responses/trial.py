@@ -1,0 +1,93 @@
+"""What `s2s responses try` writes and says of one exchange."""
+
+import json
+import wave
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from s2s_assets.audio import from_pcm16, pcm_sha256
+from s2s_assets.responses.attempts import event_log
+from s2s_assets.responses.records import Outcome
+
+_REPEATED = ("input_audio_buffer.append", ".delta", "tts.chunk")
+
+
+@dataclass(frozen=True)
+class TrialFiles:
+    """Paths of what an exchange left."""
+
+    final_audio: Path | None
+    provisional_audio: tuple[Path, ...]
+    events: Path
+
+
+def write_files(outcome: Outcome, folder: Path) -> TrialFiles:
+    """Write final audio (only of an answer), provisional audio and the event log."""
+    folder.mkdir(parents=True, exist_ok=True)
+    final = _write_wav(folder / "final.wav", outcome.pcm, outcome.rate_hz) if outcome.ok else None
+    provisional = tuple(
+        _write_wav(folder / f"provisional-{number}.wav", pcm, outcome.rate_hz)
+        for number, pcm in enumerate(outcome.provisional, start=1)
+    )
+    events = folder / "events.jsonl.gz"
+    events.write_bytes(event_log(outcome))
+    (folder / "request.json").write_text(json.dumps(outcome.snapshot, ensure_ascii=False, indent=1), encoding="utf-8")
+    return TrialFiles(final, provisional, events)
+
+
+def _write_wav(path: Path, pcm: bytes, rate_hz: int) -> Path:
+    with wave.open(str(path), "wb") as writer:
+        writer.setparams((1, 2, rate_hz, 0, "NONE", ""))
+        writer.writeframes(pcm[: len(pcm) // 2 * 2])
+    return path
+
+
+def document(config: str, attempts: Sequence[Outcome], files: TrialFiles) -> dict[str, Any]:
+    """The JSON document of a trial: its last attempt."""
+    last = attempts[-1]
+    clip = from_pcm16(last.pcm, last.rate_hz) if last.ok else None
+    return {
+        "config": config,
+        "status": last.status,
+        "origin": last.origin,
+        "code": last.code,
+        "message": last.message,
+        "retryable": last.retryable,
+        "attempts": len(attempts),
+        "stage": last.stage,
+        "final_audio": str(files.final_audio) if files.final_audio else None,
+        "duration_s": clip.duration_s if clip else None,
+        "sample_rate_hz": last.rate_hz,
+        "pcm_sha256": pcm_sha256(clip) if clip else None,
+        "provisional_audio": [str(path) for path in files.provisional_audio],
+        "thinking": last.thinking,
+        "input_transcript": last.input_transcript,
+        "output_transcript": last.output_transcript,
+        "usage": last.usage,
+        "cost_usd": None,
+        "model_reported": last.model_reported,
+        "timings_ms": asdict(last.timings),
+        "events": str(files.events),
+    }
+
+
+def timeline(outcome: Outcome) -> Iterator[str]:
+    """A line an event, milestones among them; runs of audio and transcript chunks are one line."""
+    lines = [(e["at_ms"], e["dir"], str(e["event"].get("type", next(iter(e["event"]), "")))) for e in outcome.events]
+    marks = [(at, "*", name) for name, at in asdict(outcome.timings).items() if at is not None]
+    run: list[tuple[float, str, str]] = []
+    for line in sorted([*lines, *marks], key=lambda entry: entry[0]):
+        if run and line[1:] == run[0][1:] and line[2].endswith(_REPEATED):
+            run.append(line)
+            continue
+        yield from _told(run)
+        run = [line]
+    yield from _told(run)
+
+
+def _told(run: Sequence[tuple[float, str, str]]) -> Iterator[str]:
+    if run:
+        at, direction, name = run[0]
+        yield f"{at:9.1f} ms  {direction}  {name}" + (f"  ×{len(run)}, to {run[-1][0]:.1f} ms" if len(run) > 1 else "")
