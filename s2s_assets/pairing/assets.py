@@ -110,10 +110,10 @@ def pairing_plan(
     pairing, number = folder.study.pairing, 1 + max(plan["epoch"], default=0)
 
     def compute() -> pl.DataFrame:
-        epoch = next_epoch(
-            plan, cells, withdrawn, study=folder.study.study, slots=pairing.slots, units=pairing.units
+        epoch = next_epoch(plan, cells, withdrawn, study=folder.study.study, slots=pairing.slots, units=pairing.units)
+        context.log.info(
+            "epoch %d: %s", number, "no new cell and no new hole" if epoch is None else f"{epoch.height} slots"
         )
-        context.log.info("epoch %d: %s", number, "no new cell and no new hole" if epoch is None else f"{epoch.height} slots")
         return plan if epoch is None else pl.concat([plan, epoch])
 
     stage = Stage(

@@ -10,7 +10,9 @@ from s2s_assets.orchestration import Check
 from s2s_assets.pairing import plan_quality
 
 SPECS = [
-    dg.AssetCheckSpec("connectivity", asset="pairing_plan", blocking=True, description="every prompt's graph connected"),
+    dg.AssetCheckSpec(
+        "connectivity", asset="pairing_plan", blocking=True, description="every prompt's graph connected"
+    ),
     dg.AssetCheckSpec("balance", asset="pairing_plan", blocking=True, description="equal rates, both orders alike"),
 ]
 

@@ -1,17 +1,19 @@
 """The balanced design for prompts that have no pair yet.
 
-The members of Walecki's decomposition of K_n are dealt to the prompts. Prompts are ordered by stratum (category, level,
-acoustic environment), at random within one, and cut into blocks of as many prompts as there are members. A block draws
-a fresh random relabelling of the configs and a random order of the members; prompt k of a block takes `units` members,
-the k·units-th and following, cyclically. So
+**Whole prompts**, those on which every config has a playable response, get the members of Walecki's decomposition of
+K_n. They are ordered by stratum (category, level, acoustic environment), at random within one, and cut into blocks of
+as many prompts as there are members. A block draws a fresh random relabelling of the configs and a random order of the
+members; prompt k of a block takes `units` members, the k·units-th and following, cyclically. So
 
 * every prompt shows every config, in one connected graph of degree 2·units (ends of paths less);
 * within a block each pair of configs occurs on exactly `units` prompts, and the members of a prompt share no pair;
 * a last, incomplete block uses each member equally often up to one, so over all prompts rates differ by one at most.
 
+**Single prompts**, those with a response missing and one left alone at the end of the blocks, follow: each gets `units`
+cycles (n odd) or paths (n even) over what it has, through the pairs that have met least for the prompts they share.
+
 A member is walked in one direction, the config ahead being `config_a`: on a cycle each config is once `config_a` and
-once `config_b`; a path's direction is the one that reduces its ends' imbalance so far. Configs without a playable
-response on a prompt are left out of the walk, which joins their neighbours: the graph stays connected.
+once `config_b`; a path's direction is the one that reduces its ends' imbalance so far.
 """
 
 from collections.abc import Iterator
@@ -21,9 +23,12 @@ import numpy as np
 from s2s_assets.pairing.arrays import Ints
 from s2s_assets.pairing.hamiltonian import decompose, walk
 from s2s_assets.pairing.state import PlanState
+from s2s_assets.pairing.tours import least_met_tour
 
 RELABELLINGS = 64
 """Relabellings tried for a block that cannot hold every pair equally often."""
+_NEVER_TWICE = 1e6
+"""Weight of a pair that the prompt has already."""
 
 
 def prompt_order(state: PlanState, chosen: Ints, rng: np.random.Generator) -> Ints:
@@ -33,15 +38,18 @@ def prompt_order(state: PlanState, chosen: Ints, rng: np.random.Generator) -> In
 
 def design_prompts(state: PlanState, chosen: Ints, units: int, rng: np.random.Generator) -> None:
     """Pair all playable configs on each chosen prompt, in place; prompts with fewer than two are passed over."""
-    playable = state.playable
-    chosen = chosen[playable[chosen].sum(axis=1) >= 2]
-    configs = np.flatnonzero(playable[chosen].any(axis=0))
+    chosen = chosen[state.playable[chosen].sum(axis=1) >= 2]
     if len(chosen) == 0:
         return
+    configs = np.flatnonzero(state.playable[chosen].any(axis=0))
     closed = len(configs) % 2 == 1
-    for prompt, orders in _deal(state, prompt_order(state, chosen, rng), configs, units, rng):
+    ordered = prompt_order(state, chosen, rng)
+    full = state.playable[ordered].sum(axis=1) == len(configs)
+    blocks = ordered[full][: full.sum() - (full.sum() % (len(configs) // 2) == 1)]
+    for prompt, orders in _deal(state, blocks, configs, units, rng):
         for order in orders:
-            _walk_member(state, prompt, order[playable[prompt, order]], closed)
+            _walk_member(state, prompt, order, closed)
+    _design_singly(state, ordered[~np.isin(ordered, blocks)], len(configs), units, rng)
 
 
 def _deal(
@@ -68,9 +76,24 @@ def _relabel(state: PlanState, configs: Ints, orders: Ints, rng: np.random.Gener
     return best
 
 
+def _design_singly(state: PlanState, prompts: Ints, n: int, units: int, rng: np.random.Generator) -> None:
+    rate = state.rate() or min(1.0, 2 * units / max(n - 1, 1))
+    surplus = state.met_counts() - rate * state.shared_counts()
+    for prompt in prompts.tolist():
+        configs = np.flatnonzero(state.playable[prompt])
+        here = np.ix_(configs, configs)
+        surplus[here] -= rate
+        for _ in range(min(units, max(len(configs) // 2, 1))):
+            weight = np.round(surplus[here], 9) + _NEVER_TWICE * state.met[prompt][here]
+            order = configs[least_met_tour(weight, closed=n % 2 == 1, rng=rng)]
+            before = state.met[prompt].copy()
+            _walk_member(state, prompt, order, closed=n % 2 == 1)
+            surplus += state.met[prompt] & ~before
+
+
 def _walk_member(state: PlanState, prompt: int, order: Ints, closed: bool) -> None:
     ring = closed and len(order) > 2
-    if not ring and len(order) and state.tilt[order[0]] > state.tilt[order[-1]]:
+    if not ring and state.tilt[order[0]] > state.tilt[order[-1]]:
         order = order[::-1]
     for a, b in walk(order, closed=ring).tolist():
         if not state.met[prompt, a, b]:

@@ -2,9 +2,28 @@
 
 from typing import Any
 
+import dagster as dg
 import polars as pl
 
-from s2s_assets.orchestration import Check
+from s2s_assets.orchestration import CONFIGS, Check
+
+RESPONSES_SPECS = [
+    dg.AssetCheckSpec(
+        "coverage",
+        asset="responses",
+        blocking=True,
+        partitions_def=CONFIGS,
+        description="enough of the prompts have a response",
+    ),
+    dg.AssetCheckSpec(
+        "few_retries", asset="responses", partitions_def=CONFIGS, description="at most a tenth needed another attempt"
+    ),
+]
+AUDIO_SPECS = [
+    dg.AssetCheckSpec(
+        "playable", asset="response_audio", partitions_def=CONFIGS, description="every response can be played"
+    ),
+]
 
 
 def coverage(min_share: float) -> Check:

@@ -19,8 +19,12 @@ def collect_level(store: StudyStore, config: Config, prompts_version: str) -> Le
     key = str(config.key)
     prompts = store.read_table("normalized_audio", None, prompts_version).frame
     wanted = wanted_responses(config, prompts)
-    stored = is_settled(store, "response_audio", key, wanted)
+    stored = is_settled(store, "responses", key, wanted) and _heard(store, key)
     return Level(f"collect:{key}", wanted, stored, job="collect", asset="responses", partition=key)
+
+
+def _heard(store: StudyStore, key: str) -> bool:
+    return is_settled(store, "response_audio", key, f"responses {store.head('responses', key)}")
 
 
 def verdicts(instance: dg.DagsterInstance, study: Study, store: StudyStore) -> list[tuple[Level, Verdict]]:
