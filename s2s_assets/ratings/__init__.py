@@ -1,1 +1,35 @@
 """The ratings database: handing out work, answers, import and export, cleaning, agreement."""
+
+from s2s_assets.ratings.assign import next_assignment
+from s2s_assets.ratings.exclude import exclude, restore, withdraw, withdrawn
+from s2s_assets.ratings.leases import Assignment, Handout, expire_leases, heartbeat, media_blob
+from s2s_assets.ratings.settled import Settled, settled_version
+from s2s_assets.ratings.snapshot import Snapshot, snapshot
+from s2s_assets.ratings.store import Rater, RatingsStore, enrol, status
+from s2s_assets.ratings.submit import submit
+from s2s_assets.ratings.tasks import rating_tasks, task_media, upsert_tasks
+
+__all__ = [
+    "Assignment",
+    "Handout",
+    "Rater",
+    "RatingsStore",
+    "Settled",
+    "Snapshot",
+    "enrol",
+    "exclude",
+    "expire_leases",
+    "heartbeat",
+    "media_blob",
+    "next_assignment",
+    "rating_tasks",
+    "restore",
+    "settled_version",
+    "snapshot",
+    "status",
+    "submit",
+    "task_media",
+    "upsert_tasks",
+    "withdraw",
+    "withdrawn",
+]

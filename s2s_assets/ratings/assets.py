@@ -94,7 +94,9 @@ def rating_tasks(
 def _describe_ratings(frame: pl.DataFrame, version: str) -> dict[str, Any]:
     counted = frame.filter(pl.col("excluded_by").is_null())
     by_rubric = counted.group_by("rubric").agg(
-        pl.len().alias("answers"), pl.col("rater").n_unique().alias("raters"), pl.col("score").mean().round(3).alias("mean")
+        pl.len().alias("answers"),
+        pl.col("rater").n_unique().alias("raters"),
+        pl.col("score").mean().round(3).alias("mean"),
     )
     return {
         "settled_version": version,
@@ -106,7 +108,9 @@ def _describe_ratings(frame: pl.DataFrame, version: str) -> dict[str, Any]:
     }
 
 
-@dg.asset(deps=[ratings_log], group_name="ratings", kinds={"python", "parquet"}, owners=OWNERS, code_version=SNAPSHOT_VERSION)
+@dg.asset(
+    deps=[ratings_log], group_name="ratings", kinds={"python", "parquet"}, owners=OWNERS, code_version=SNAPSHOT_VERSION
+)
 def ratings(
     context: dg.AssetExecutionContext, study: StudyResource, pairing_plan: Table
 ) -> Generator[StageEvent, None, None]:

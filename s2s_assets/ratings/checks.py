@@ -20,7 +20,11 @@ def _few_dropped(frame: pl.DataFrame) -> tuple[bool, str, dict[str, Any]]:
     raters = frame.filter(pl.col("scope") == "rater")["name"].n_unique()
     dropped = frame.filter(pl.col("effect") == "drop")["name"].n_unique()
     share = dropped / raters if raters else 0.0
-    return share <= MAX_DROPPED_SHARE, f"{dropped} of {raters} raters are flagged out of the cleaned variant", {"share": share}
+    return (
+        share <= MAX_DROPPED_SHARE,
+        f"{dropped} of {raters} raters are flagged out of the cleaned variant",
+        {"share": share},
+    )
 
 
 def _no_order_effect(frame: pl.DataFrame) -> tuple[bool, str, dict[str, Any]]:
@@ -29,7 +33,11 @@ def _no_order_effect(frame: pl.DataFrame) -> tuple[bool, str, dict[str, Any]]:
     if not worst:
         return True, "no rubric has answers to judge by", {}
     name, value = worst[0]["name"], worst[0]["value"]
-    return abs(value) <= MAX_ORDER_EFFECT, f"largest on {name}: mean screen score {value:+.3f}", {"rubric": name, "mean": value}
+    return (
+        abs(value) <= MAX_ORDER_EFFECT,
+        f"largest on {name}: mean screen score {value:+.3f}",
+        {"rubric": name, "mean": value},
+    )
 
 
 def quality_checks() -> list[Check]:

@@ -1,0 +1,109 @@
+"""Votes come in: all scores of a task in one transaction, counted once whatever the network does.
+
+```
+lease runs                                → done
+lease ran out, the slot is still free     → done
+lease ran out, the slot has been refilled → late: kept, published as excluded, not one of the k votes
+sent again                                → repeated: nothing is changed
+```
+"""
+
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any, Literal
+
+from sqlalchemy import Connection, Row, select, text
+
+from s2s_assets.ratings.answers import Content, rating_id, signed_score
+from s2s_assets.ratings.schema import LIVE, answer, assignment, pair, rater, slot
+from s2s_assets.ratings.store import Clock, RatingsStore, utc_now
+from s2s_assets.study import RatingsError
+
+Outcome = Literal["done", "late", "repeated"]
+
+
+def submit(
+    store: RatingsStore,
+    nonce: str,
+    screen_values: Mapping[str, int],
+    clock: Clock = utc_now,
+    elapsed_ms: int | None = None,
+) -> Outcome:
+    """Store a task's scores.
+
+    Args:
+        store: The study's database.
+        nonce: The assignment's.
+        screen_values: Rubric → -3..3, positive where the second heard was preferred.
+        clock: Called once the locks are held; the answers' time.
+        elapsed_ms: Time since the task was shown, by a monotonic clock.
+
+    Raises:
+        RatingsError: no assignment has this nonce, no score is given, or one is outside -3..3.
+    """
+    _check(screen_values)
+    with store.writing() as connection:
+        task = _locked(connection, nonce)
+        if task is None:
+            raise RatingsError("no assignment has this nonce: the task was not handed out by this database")
+        if task.state in ("done", "late"):
+            return "repeated"
+        now = clock()
+        outcome = _close(connection, task, now)
+        common = {"assignment_id": task.id, "pair_id": task.pair_id, "rater_id": task.rater_id, "first": task.first}
+        common |= {"submitted_at": now, "landed_at": now, "elapsed_ms": elapsed_ms, "simulated": task.simulated}
+        common["source"] = "adaptive" if task.source == "adaptive" else "baseline"
+        rows = [
+            common | _scored(store.study, task, rubric, value, now) for rubric, value in sorted(screen_values.items())
+        ]
+        connection.execute(answer.insert(), rows)
+    return outcome
+
+
+def _check(screen_values: Mapping[str, int]) -> None:
+    if not screen_values:
+        raise RatingsError("no score: expected one or more rubrics, each with a value from -3 to 3")
+    for rubric, value in screen_values.items():
+        if isinstance(value, bool) or not isinstance(value, int) or not -3 <= value <= 3:
+            raise RatingsError(f"rubric {rubric!r}: {value!r} is no score; expected a whole number from -3 to 3")
+
+
+def _locked(connection: Connection, nonce: str) -> Row[Any] | None:
+    """Lock the assignment, then its pair, and read both."""
+    mine = select(assignment.c.pair_id).where(assignment.c.nonce == nonce).with_for_update(key_share=True)
+    pair_id = connection.execute(mine).scalar()
+    if pair_id is None:
+        return None
+    connection.execute(select(pair.c.id).where(pair.c.id == pair_id).with_for_update(key_share=True))
+    columns = (
+        *assignment.c["id", "pair_id", "slot", "state", "rater_id"],
+        *pair.c["pair", "prompt", "config_a", "config_b"],
+        *slot.c["first", "source"],
+        *rater.c["name", "simulated"],
+    )
+    joined = (
+        assignment.join(pair, pair.c.id == assignment.c.pair_id)
+        .join(slot, (slot.c.pair_id == assignment.c.pair_id) & (slot.c.slot == assignment.c.slot))
+        .join(rater, rater.c.id == assignment.c.rater_id)
+    )
+    return connection.execute(select(*columns).select_from(joined).where(assignment.c.nonce == nonce)).one()
+
+
+def _close(connection: Connection, task: Row[Any], now: datetime) -> Literal["done", "late"]:
+    outcome: Literal["done", "late"] = "done"
+    if task.state == "expired":
+        same = (assignment.c.pair_id == task.pair_id) & (assignment.c.slot == task.slot)
+        if connection.execute(select(assignment.c.id).where(same, text(LIVE))).first() is not None:
+            outcome = "late"
+        else:
+            connection.execute(pair.update().where(pair.c.id == task.pair_id).values(taken=pair.c.taken + 1))
+    closed = {"state": outcome, "submitted_at": now}
+    connection.execute(assignment.update().where(assignment.c.id == task.id).values(closed))
+    return outcome
+
+
+def _scored(study: str, task: Row[Any], rubric: str, value: int, now: datetime) -> dict[str, Any]:
+    score = signed_score(value, task.first)
+    made = rating_id(study, task.pair, task.name, rubric)
+    content = Content(made, task.prompt, task.name, rubric, task.config_a, task.config_b, score, task.first, now)
+    return {"rating_id": made, "rubric": rubric, "score": score, "screen_value": value, "mark": content.mark}
