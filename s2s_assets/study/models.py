@@ -11,6 +11,7 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
 
 from s2s_assets.study.canonical import digest
+from s2s_assets.study.errors import ConfigKeyError
 from s2s_assets.study.keys import NO_THINKING, ConfigKey
 
 OVERALL = "overall"
@@ -21,7 +22,10 @@ By = Literal["config", "model", "family", "voice", "thinking"]
 
 
 def _key_part(text: str) -> str:
-    ConfigKey.parse(f"{text}|x|x")
+    try:
+        ConfigKey.parse(f"{text}|x|x")
+    except ConfigKeyError as error:
+        raise ValueError(f"{text[:80]!r}: expected 1 to 64 of letters, digits and . _ + -, no leading dot") from error
     return text
 
 
