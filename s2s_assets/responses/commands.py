@@ -6,13 +6,13 @@ from pathlib import Path
 
 import click
 
-from s2s_assets.audio import mono, pcm16, read_audio_file, resample
+from s2s_assets.audio import decode, mono, pcm16, read_audio_file, resample
 from s2s_assets.responses.providers import adapter
 from s2s_assets.responses.records import Outcome, Prompt, Request
 from s2s_assets.responses.request import PerStage, resolve
 from s2s_assets.responses.retry import Backoff, attempts
 from s2s_assets.responses.trial import document, timeline, write_files
-from s2s_assets.study import InputError, Settings, StudyError, load_study
+from s2s_assets.study import AudioError, InputError, Settings, StudyError, load_study
 from s2s_assets.study.console import console, emit, guard, json_option
 
 
@@ -79,7 +79,10 @@ def _addresses(text: str | None) -> PerStage:
 
 
 def _prompt(file: Path, rate_hz: int) -> Prompt:
-    clip = mono(read_audio_file(file))
+    try:
+        clip = mono(decode(read_audio_file(file), file.name))
+    except AudioError as error:
+        raise InputError(f"{file}: expected a recording of a prompt: {error}") from error
     return Prompt(pcm16(resample(clip, rate_hz).samples), rate_hz)
 
 
