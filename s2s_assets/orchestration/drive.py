@@ -68,8 +68,9 @@ class Driver:
             instance=self.instance,
             cursor=cursor.get(f"s2s_assets/{sensor}"),
             repository_def=self._repository,
+            resources=dict(self.definitions.resources or {}),
         )
-        with context:
+        with context, dg.partition_loading_context(dynamic_partitions_store=self.instance):
             data = definition.evaluate_tick(context)
         for request in data.dynamic_partitions_requests or ():
             self.instance.add_dynamic_partitions(request.partitions_def_name, list(request.partition_keys))

@@ -51,7 +51,9 @@ def registry_to_responses(context: dg.SensorEvaluationContext, study: StudyResou
     found = verdicts(context.instance, folder.study, store)
     stale = [level.partition or "" for level, _ in found if not level.stored]
     auto = folder.study.collect == "auto"
-    requests = [verdict.request for _, verdict in found if auto and verdict.request is not None]
+    # a key is asked for once it is registered: at the next tick
+    ready = [verdict for level, verdict in found if auto and level.partition not in new]
+    requests = [verdict.request for verdict in ready if verdict.request is not None]
     if new or requests:
         adds = [CONFIGS.build_add_request(new)] if new else []
         return dg.SensorResult(run_requests=requests, dynamic_partitions_requests=adds)
