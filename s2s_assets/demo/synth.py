@@ -10,6 +10,7 @@ import ctypes
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 
 import espeakng_loader
 import numpy as np
@@ -67,10 +68,14 @@ def synthesize(text: str, speaker: Speaker) -> Samples:
     Raises:
         ValueError: there is no such voice.
     """
+    data = Path(espeakng_loader.get_data_path())
+    # The library itself answers an unknown variant with the plain voice and no error.
+    if not (data / "voices" / "!v" / speaker.variant).is_file():
+        raise ValueError(f"eSpeak NG has no voice variant {speaker.variant!r}")
     with _library() as library:
-        rate_hz = int(library.espeak_Initialize(_OUTPUT_SYNCHRONOUS, 0, espeakng_loader.get_data_path().encode(), 0))
+        rate_hz = int(library.espeak_Initialize(_OUTPUT_SYNCHRONOUS, 0, str(data).encode(), 0))
         if rate_hz <= 0:
-            raise ValueError(f"eSpeak NG does not start from {espeakng_loader.get_data_path()}: error {rate_hz}")
+            raise ValueError(f"eSpeak NG does not start from {data}: error {rate_hz}")
         _set_speaker(library, speaker)
         samples = np.frombuffer(_spoken(library, text), "<i2") / 32768.0
     return np.asarray(soxr.resample(samples, rate_hz, RATE_HZ), dtype=np.float64)
@@ -93,8 +98,7 @@ def _library() -> Iterator[ctypes.CDLL]:
 
 
 def _set_speaker(library: ctypes.CDLL, speaker: Speaker) -> None:
-    if library.espeak_SetVoiceByName(f"en-us+{speaker.variant}".encode()) != 0:
-        raise ValueError(f"eSpeak NG has no voice variant {speaker.variant!r}")
+    library.espeak_SetVoiceByName(f"en-us+{speaker.variant}".encode())
     for parameter, value in (
         (_RATE, speaker.words_per_minute),
         (_VOLUME, _VOLUME_PERCENT),
