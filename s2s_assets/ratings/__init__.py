@@ -3,26 +3,31 @@
 from s2s_assets.ratings.assign import next_assignment
 from s2s_assets.ratings.exclude import exclude, restore, withdraw, withdrawn
 from s2s_assets.ratings.leases import Assignment, Handout, expire_leases, heartbeat, media_blob
+from s2s_assets.ratings.quality import QUALITY_VERSION, QualityRules, rater_quality_table
 from s2s_assets.ratings.settled import Settled, settled_version
 from s2s_assets.ratings.snapshot import Snapshot, snapshot
-from s2s_assets.ratings.store import Rater, RatingsStore, enrol, status
+from s2s_assets.ratings.store import Rater, RatingsStore, answered_responses, enrol, status
 from s2s_assets.ratings.submit import submit
-from s2s_assets.ratings.tasks import rating_tasks, task_media, upsert_tasks
+from s2s_assets.ratings.tasks import rating_tasks_table, task_media, upsert_tasks
 
 __all__ = [
+    "QUALITY_VERSION",
     "Assignment",
     "Handout",
+    "QualityRules",
     "Rater",
     "RatingsStore",
     "Settled",
     "Snapshot",
+    "answered_responses",
     "enrol",
     "exclude",
     "expire_leases",
     "heartbeat",
     "media_blob",
     "next_assignment",
-    "rating_tasks",
+    "rater_quality_table",
+    "rating_tasks_table",
     "restore",
     "settled_version",
     "snapshot",

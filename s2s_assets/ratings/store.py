@@ -128,3 +128,11 @@ def status(store: RatingsStore) -> dict[str, int]:
     }
     with store.reading() as connection:
         return {name: int(connection.execute(query).scalar_one()) for name, query in counts.items()}
+
+
+def answered_responses(store: RatingsStore) -> frozenset[str]:
+    """Ids of the responses that have an answer: their config's settings and their prompt's take are frozen."""
+    answered = pair.c.id.in_(select(answer.c.pair_id).distinct())
+    with store.reading() as connection:
+        rows = connection.execute(select(pair.c.response_a, pair.c.response_b).where(answered)).all()
+    return frozenset(response for row in rows for response in row if response is not None)

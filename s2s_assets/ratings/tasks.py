@@ -87,7 +87,7 @@ def upsert_tasks(store: RatingsStore, plan: pl.DataFrame, heard: pl.DataFrame) -
     }
 
 
-def rating_tasks(store: RatingsStore) -> pl.DataFrame:
+def rating_tasks_table(store: RatingsStore) -> pl.DataFrame:
     """The table `rating_tasks`: one row a pair of the plan, sorted by pair (docs/tables.md)."""
     prompt, a, b = media.alias(), media.alias(), media.alias()
     joined = (

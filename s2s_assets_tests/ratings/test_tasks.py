@@ -2,7 +2,7 @@
 
 import polars as pl
 
-from s2s_assets.ratings import RatingsStore, rating_tasks, status, task_media, upsert_tasks, withdraw
+from s2s_assets.ratings import RatingsStore, rating_tasks_table, status, task_media, upsert_tasks, withdraw
 
 
 def test_the_upsert_fills_once_and_then_changes_nothing(ratings: RatingsStore, plan, media_of) -> None:
@@ -10,14 +10,14 @@ def test_the_upsert_fills_once_and_then_changes_nothing(ratings: RatingsStore, p
     assert first == {
         "pairs": 18, "slots": 36, "new_pairs": 18, "new_slots": 36, "open": 18, "void": 0, "without_audio": 0
     }  # fmt: skip
-    tasks = rating_tasks(ratings)
+    tasks = rating_tasks_table(ratings)
     again = upsert_tasks(ratings, plan.sample(fraction=1, shuffle=True, seed=3), media_of(plan))
     assert (again["new_pairs"], again["new_slots"]) == (0, 0)
-    assert rating_tasks(ratings).equals(tasks)
+    assert rating_tasks_table(ratings).equals(tasks)
 
 
 def test_the_table_of_tasks_names_what_is_heard(planned: RatingsStore) -> None:
-    row = rating_tasks(planned).filter(pl.col("pair") == "pair-1-0-2").row(0, named=True)
+    row = rating_tasks_table(planned).filter(pl.col("pair") == "pair-1-0-2").row(0, named=True)
     assert row == {
         "pair": "pair-1-0-2", "prompt": "p1", "config_a": "m0|v|none", "config_b": "m2|v|none", "slots": 2,
         "state": "open", "media_prompt": "p1.flac", "media_a": "r-1-0.flac", "media_b": "r-1-2.flac",
@@ -32,14 +32,14 @@ def test_a_new_epoch_adds_pairs_and_a_bridge_adds_slots(planned: RatingsStore, p
     grown = pl.concat([plan, new, bridge])
     counts = upsert_tasks(planned, grown, media_of(grown))
     assert (counts["new_pairs"], counts["new_slots"]) == (6, 14)
-    slots = dict(rating_tasks(planned).select("pair", "slots").iter_rows())
+    slots = dict(rating_tasks_table(planned).select("pair", "slots").iter_rows())
     assert slots["pair-0-0-1"] == 4
     assert slots["pair-7-0-1"] == 2
 
 
 def test_a_withdrawn_response_voids_its_pairs_and_stays_so(planned: RatingsStore, plan, media_of, clock) -> None:
     withdraw(planned, "r-0-1", "ada", "clicks", clock())
-    void = set(rating_tasks(planned).filter(pl.col("state") == "void")["pair"])
+    void = set(rating_tasks_table(planned).filter(pl.col("state") == "void")["pair"])
     assert void == {"pair-0-0-1", "pair-0-1-2", "pair-0-1-3"}
     assert upsert_tasks(planned, plan, media_of(plan))["void"] == 3
     assert status(planned)["pairs"] == 15
@@ -51,7 +51,7 @@ def test_a_pair_without_audio_waits_and_new_audio_replaces_the_old(ratings: Rati
     assert (counts["open"], counts["void"], counts["without_audio"]) == (15, 3, 3)
     louder = heard.with_columns(blob=pl.lit("new-") + pl.col("blob"))
     assert upsert_tasks(ratings, plan, louder)["open"] == 18
-    assert set(rating_tasks(ratings)["media_prompt"]) == {"new-p0.flac", "new-p1.flac", "new-p2.flac"}
+    assert set(rating_tasks_table(ratings)["media_prompt"]) == {"new-p0.flac", "new-p1.flac", "new-p2.flac"}
 
 
 def test_task_media_leaves_out_what_was_refused() -> None:
