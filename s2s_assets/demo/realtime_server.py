@@ -12,7 +12,6 @@ import asyncio
 import base64
 import binascii
 import json
-import secrets
 from collections.abc import Iterator, Mapping
 from http import HTTPStatus
 from typing import Any, Self
@@ -23,21 +22,18 @@ from websockets.exceptions import ConnectionClosed
 from websockets.http11 import Request, Response
 
 from s2s_assets.demo.answers import RATE_HZ, Answer, Answerer, Session, SpokenItem
+from s2s_assets.demo.realtime_events import (
+    RATE_LIMITS,
+    RequestError,
+    filler,
+    message_object,
+    new_name,
+    usage_object,
+)
 from s2s_assets.demo.realtime_session import apply_update, default_session
 
 LARGEST_APPEND = 15 * 2**20
 _SHORTEST_COMMIT_MS = 100
-_MS_PER_TOKEN = 50
-
-
-class RequestError(Exception):
-    """A client message that is answered by an `error` event; the connection stays open."""
-
-    def __init__(self, code: str, message: str, param: str | None = None) -> None:
-        super().__init__(message)
-        self.code = code
-        self.message = message
-        self.param = param
 
 
 class Conversation:
@@ -49,7 +45,7 @@ class Conversation:
     def __init__(self, answer: Answerer, socket: ServerConnection, model: str) -> None:
         self.answer = answer
         self.socket = socket
-        self.session = default_session(_name("sess"), model)
+        self.session = default_session(new_name("sess"), model)
         self.buffer = bytearray()
         self.prompt = b""
         self.prompt_item: str | None = None
@@ -73,7 +69,7 @@ class Conversation:
 
     async def send(self, kind: str, **fields: Any) -> None:
         """One server event."""
-        event = {"type": kind, "event_id": _name("event"), **fields}
+        event = {"type": kind, "event_id": new_name("event"), **fields}
         await self.socket.send(json.dumps(event, ensure_ascii=False))
 
     async def take(self, data: str | bytes, tasks: asyncio.TaskGroup) -> None:
@@ -148,7 +144,7 @@ class Conversation:
             )
         self.prompt = bytes(self.buffer)
         self.buffer.clear()
-        self.prompt_item = _name("item")
+        self.prompt_item = new_name("item")
         await self.send("input_audio_buffer.committed", previous_item_id=None, item_id=self.prompt_item)
         await self._add_prompt()
 
@@ -160,7 +156,7 @@ class Conversation:
         self.append(parts[0].get("audio"))
         self.prompt = bytes(self.buffer)
         self.buffer.clear()
-        self.prompt_item = str(item.get("id") or _name("item"))
+        self.prompt_item = str(item.get("id") or new_name("item"))
         await self._add_prompt()
 
     async def _add_prompt(self) -> None:
@@ -175,7 +171,7 @@ class Conversation:
             raise RequestError(
                 "conversation_already_has_active_response", "Conversation already has an active response in progress."
             )
-        self.responding = tasks.create_task(self.respond(_name("resp")))
+        self.responding = tasks.create_task(self.respond(new_name("resp")))
 
     def cancel(self) -> None:
         """Stop the answer under way."""
@@ -208,7 +204,7 @@ class Conversation:
             return
         where = {"item_id": self.prompt_item, "content_index": 0}
         kind = "conversation.item.input_audio_transcription"
-        await self.send(f"{kind}.delta", **where, delta=transcript, obfuscation=_filler())
+        await self.send(f"{kind}.delta", **where, delta=transcript, obfuscation=filler())
         usage = {"type": "duration", "seconds": round(len(self.prompt) / 2 / RATE_HZ)}
         await self.send(f"{kind}.completed", **where, transcript=transcript, usage=usage)
 
@@ -242,11 +238,11 @@ class Conversation:
             if words:
                 yield (
                     "response.output_audio_transcript.delta",
-                    {**part, "delta": words.pop(0), "obfuscation": _filler()},
+                    {**part, "delta": words.pop(0), "obfuscation": filler()},
                 )
             yield "response.output_audio.delta", {**part, "delta": base64.b64encode(chunk).decode()}
         for word in words:
-            yield "response.output_audio_transcript.delta", {**part, "delta": word, "obfuscation": _filler()}
+            yield "response.output_audio_transcript.delta", {**part, "delta": word, "obfuscation": filler()}
 
     def chunks(self, pcm: bytes) -> Iterator[bytes]:
         """The audio in pieces."""
@@ -283,30 +279,6 @@ class Conversation:
             "metadata": None,
             **fields,
         }
-
-
-RATE_LIMITS = [{"name": "tokens", "limit": 15_000_000, "remaining": 14_998_954, "reset_seconds": 0.004}]
-
-
-def message_object(name: str, item: SpokenItem, status: str) -> dict[str, Any]:
-    """A message of the assistant as events show it; without `phase` where the model has none."""
-    content = [{"type": "output_audio", "transcript": item.text}] if status == "completed" else []
-    message = {"id": name, "type": "message", "status": status, "role": "assistant", "content": content}
-    return message if item.phase is None else {**message, "phase": item.phase}
-
-
-def usage_object(prompt: bytes, answer: Answer) -> dict[str, Any]:
-    """Token counts: one for each 50 ms of audio and each word."""
-    heard = len(prompt) * 1000 // (2 * RATE_HZ * _MS_PER_TOKEN)
-    spoken = sum(len(item.pcm) for item in answer.items) * 1000 // (2 * RATE_HZ * _MS_PER_TOKEN)
-    words = sum(len(item.text.split()) for item in answer.items)
-    return {
-        "total_tokens": heard + spoken + words,
-        "input_tokens": heard,
-        "output_tokens": spoken + words,
-        "input_token_details": {"text_tokens": 0, "audio_tokens": heard, "image_tokens": 0, "cached_tokens": 0},
-        "output_token_details": {"text_tokens": words, "audio_tokens": spoken},
-    }
 
 
 class RealtimeServer:
@@ -376,11 +348,3 @@ def refusal(connection: ServerConnection, status: int, code: str, message: str) 
 
 def _model(request: Request) -> str:
     return parse_qs(urlsplit(request.path).query).get("model", [""])[0]
-
-
-def _name(kind: str) -> str:
-    return f"{kind}_{secrets.token_hex(11)}"
-
-
-def _filler() -> str:
-    return secrets.token_hex(6)
