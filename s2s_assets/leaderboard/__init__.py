@@ -1,1 +1,38 @@
-"""Tables, page and charts of a board; sealed releases."""
+"""Tables, page and charts of a board; sealed releases.
+
+A draft is built at each refit (`build_board`), stored as files, and replaced by the next; a release seals the files of
+one draft (`seal`), is never changed, and is listed in `releases/index.json` once it is complete.
+"""
+
+from s2s_assets.leaderboard.assemble import Board, build_board, read_board
+from s2s_assets.leaderboard.charts import ForestRow, Matrix, forest, heatmap
+from s2s_assets.leaderboard.inputs import BoardInputs, Clusters, Facts, Known, Previous, Run, coverage, facts_of
+from s2s_assets.leaderboard.png import markdown_image, svg_to_png, thumbnail
+from s2s_assets.leaderboard.release import Release, Sealing, damage, last_release, read_index, seal
+
+__all__ = [
+    "Board",
+    "BoardInputs",
+    "Clusters",
+    "Facts",
+    "ForestRow",
+    "Known",
+    "Matrix",
+    "Previous",
+    "Release",
+    "Run",
+    "Sealing",
+    "build_board",
+    "coverage",
+    "damage",
+    "facts_of",
+    "forest",
+    "heatmap",
+    "last_release",
+    "markdown_image",
+    "read_board",
+    "read_index",
+    "seal",
+    "svg_to_png",
+    "thumbnail",
+]

@@ -1,0 +1,352 @@
+"""The page's sections, put together from the published rows: pure, no HTML.
+
+The headline stands first: overall by model. Then what it is made of: configs, families, voices, thinking levels, every
+rubric, every slice, the clusters, the cross-checks, the raters. Boards are shown for the headline's variant; all
+variants are in the downloads.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import polars as pl
+
+from s2s_assets.leaderboard import cross_checks
+from s2s_assets.leaderboard.board import headline
+from s2s_assets.leaderboard.charts import ForestRow, Matrix, forest, heatmap
+from s2s_assets.leaderboard.inputs import SLICES, BoardInputs
+from s2s_assets.leaderboard.layout import Part, Section, Table
+from s2s_assets.leaderboard.numbers import fixed, interval, rank_range, signed
+from s2s_assets.leaderboard.page_tables import (
+    NOUNS,
+    Row,
+    board_table,
+    decided,
+    measure_table,
+    pair_table,
+    slice_table,
+    turn,
+    variant_table,
+)
+from s2s_assets.leaderboard.write import safe_name
+
+MAP_LIMIT = 24
+"""Entities up to which a heat map can be read."""
+
+
+@dataclass(frozen=True)
+class Sources:
+    """The rows of a board, with what the sections share."""
+
+    inputs: BoardInputs
+    rows: pl.DataFrame
+    pairs: pl.DataFrame
+
+    @property
+    def lead(self) -> pl.DataFrame:
+        """The headline's rows."""
+        return headline(self.rows, self.inputs.facts.headline_variant)
+
+    @property
+    def variant(self) -> str:
+        """The variant that the boards are shown for."""
+        lead = self.lead
+        return str(lead["variant"][0]) if len(lead) else self.inputs.facts.headline_variant
+
+    @property
+    def by(self) -> str:
+        """What the headline ranks."""
+        lead = self.lead
+        return str(lead["by"][0]) if len(lead) else "model"
+
+    @property
+    def rubric(self) -> str:
+        """What the headline rates."""
+        lead = self.lead
+        return str(lead["rubric"][0]) if len(lead) else "overall"
+
+    def caption(self, text: str) -> str:
+        """A caption that says what kind of ratings the table is made from."""
+        return f"{text} (simulated ratings)" if self.inputs.facts.simulated else text
+
+    def board(self, rubric: str, by: str, dimension: str = "all") -> pl.DataFrame:
+        """The rows of one rubric, ranked by one thing, in the headline's variant."""
+        return self.rows.filter(
+            (pl.col("rubric") == rubric)
+            & (pl.col("by") == by)
+            & (pl.col("variant") == self.variant)
+            & (pl.col("slice_dimension") == dimension)
+        )
+
+    def label(self, rubric: str) -> str:
+        """A rubric's name for people; a foreign one as it is."""
+        if rubric not in self.inputs.facts.rubrics:
+            return rubric
+        return f"{rubric[:1].upper()}{rubric[1:].replace('_', ' ')}"
+
+    def tables(self, table_id: str, text: str, rows: pl.DataFrame, *, full: bool = False) -> tuple[Table, ...]:
+        """A table a fit: one, or one a group where the comparisons fall apart."""
+        groups = rows.partition_by("fit", maintain_order=True)
+        tables = []
+        for i, group in enumerate(groups):
+            part = f", group {i + 1} of {len(groups)} that were never compared" if len(groups) > 1 else ""
+            name = table_id if i == 0 else f"{table_id}-{i + 1}"
+            note = self.note(str(group["fit"][0]))
+            tables.append(board_table(name, self.caption(text + part), group.to_dicts(), full=full, note=note))
+        return tuple(tables)
+
+    def note(self, fit: str) -> str:
+        """What has to be said about a fit that is not plain."""
+        row = self.inputs.fits.row(by_predicate=pl.col("fit") == fit, named=True)
+        said = {
+            "separated": "Some names won or lost every comparison, so their strength has no bound on that side.",
+            "disconnected": "No comparison links this group to the others: ranks hold within it only.",
+            "undefined": "These answers define no ranking.",
+        }.get(row["status"], "")
+        return " ".join(filter(None, (said, row["reason"])))
+
+
+def sections(sources: Sources) -> tuple[Section, ...]:
+    """All sections of the page, the headline first; those without data are left out."""
+    made = (
+        overall(sources),
+        *(by_section(sources, by) for by in ("config", "family", "voice", "thinking")),
+        rubrics(sources),
+        slices(sources),
+        clusters(sources),
+        checks(sources),
+        raters(sources),
+    )
+    return tuple(s for s in made if s is not None)
+
+
+def overall(sources: Sources) -> Section:
+    """The headline: its board, who beats whom, and whatever the caller has to say."""
+    noun = NOUNS.get(sources.by, "name").lower()
+    title = f"{sources.label(sources.rubric)} by {noun}"
+    lead = sources.lead
+    answers = {"all": "all answers", "cleaned": "flagged raters left out", "baseline": "without adaptive votes"}
+    text = f"{title}, {answers.get(sources.variant, sources.variant)}"
+    tables = sources.tables("board", text, lead, full=True)
+    parts = [Part(tables=tables), *pair_parts(sources, lead)]
+    return Section("overall", title, sources.inputs.paragraphs, tuple(parts))
+
+
+def pair_parts(sources: Sources, lead: pl.DataFrame) -> list[Part]:
+    """Heat map and table of the headline's pairs."""
+    pairs = sources.pairs.filter(pl.col("fit").is_in(lead["fit"].unique().to_list())).to_dicts()
+    if not pairs:
+        return []
+    facts, by = sources.inputs.facts, sources.by
+    table = pair_table(
+        "pairs", sources.caption("Every pair, largest difference first"), pairs, lambda e: facts.name(by, e)
+    )
+    folded = Part("all-pairs", f"All {len(pairs)} pairs, with intervals", tables=(table,))
+    entities = lead["entity"].to_list()
+    if len(entities) > MAP_LIMIT:
+        return [folded]
+    title = sources.caption("Who beats whom: Elo of the row minus Elo of the column")
+    said = "Bold: the 95 % interval of the difference leaves 0 out, so the two are told apart."
+    return [Part("who-beats-whom", "", (said,), heatmap(pair_matrix(pairs, lead), title)), folded]
+
+
+def pair_matrix(pairs: Sequence[Row], lead: pl.DataFrame) -> Matrix:
+    """Differences of all pairs, row minus column, in the order of the board."""
+    both = {(p["a"], p["b"]): p for given in pairs for p in (given, turn(given))}
+    entities, names = lead["entity"].to_list(), tuple(lead["display_name"])
+    grid = [[both.get((a, b)) for b in entities] for a in entities]
+    return Matrix(
+        rows=names,
+        columns=names,
+        values=tuple(tuple(p["difference"] if p else None for p in row) for row in grid),
+        texts=tuple(tuple(signed(p["difference"]) if p else "" for p in row) for row in grid),
+        firm=tuple(tuple(p is not None and decided(p) for p in row) for row in grid),
+    )
+
+
+def by_section(sources: Sources, by: str) -> Section | None:
+    """The headline's rubric ranked by something finer or coarser than the headline is."""
+    rows = sources.board(sources.rubric, by)
+    if by == sources.by or rows.is_empty():
+        return None
+    titles = {"config": "By config", "family": "By model family", "voice": "By voice", "thinking": "By thinking level"}
+    said = {
+        "config": "A config is one model with one voice and one thinking level: what was really asked and heard.",
+        "family": "Models of one family, pooled as one.",
+        "voice": "Each model's voices on their own, its thinking levels pooled.",
+        "thinking": "Each model's thinking levels on their own, its voices pooled.",
+    }[by]
+    chart = forest_of(sources.caption(f"{sources.label(sources.rubric)}, {titles[by].lower()}"), rows)
+    text = f"{sources.label(sources.rubric)}, {titles[by].lower()}"
+    tables = sources.tables(f"by-{by}-table", text, rows, full=by == "config")
+    parts = (Part(chart=chart), Part(tables=tables)) if by == "config" else (Part(tables=tables),)
+    return Section(f"by-{by}", titles[by], (said,), parts, weight=1)
+
+
+def forest_of(title: str, rows: pl.DataFrame) -> str:
+    """The forest plot of a board."""
+    lines = [ForestRow(r["display_name"], r["elo"], r["ci_low"], r["ci_high"]) for r in rows.iter_rows(named=True)]
+    return forest(lines, title)
+
+
+def rubrics(sources: Sources) -> Section | None:
+    """Every question: a profile of all models, and each question's board."""
+    facts = sources.inputs.facts
+    ids = sources.rows.filter(pl.col("by") == sources.by)["rubric"].unique(maintain_order=True)
+    named = set(sources.inputs.clusters.members) if sources.inputs.clusters else set()
+    boards = {r: sources.board(r, sources.by) for r in ids if r not in named}
+    boards = {r: rows for r, rows in boards.items() if not rows.is_empty()}
+    if set(boards) <= {sources.rubric}:
+        return None
+    parts = [Part("profile", chart=profile(sources, boards, "Elo minus 1000, by question and name"))]
+    for rubric, rows in boards.items():
+        text = f"{sources.label(rubric)} by {NOUNS.get(sources.by, 'name').lower()}"
+        tables = sources.tables(f"rubric-{safe_name(rubric)}-table", text, rows)
+        asked = facts.rubrics.get(rubric, "")
+        parts.append(
+            Part(
+                f"rubric-{safe_name(rubric)}",
+                summary(sources.label(rubric), rows),
+                (asked,) if asked else (),
+                tables=tables,
+            )
+        )
+    said = "Each question is a fit of its own with its own zero: compare names within a question, not values between questions."
+    return Section("rubrics", "Every question", (said,), tuple(parts), weight=3)
+
+
+def summary(label: str, rows: pl.DataFrame) -> str:
+    """One line for a folded board: who leads, and how surely."""
+    top = rows.row(0, named=True)
+    if top["elo"] is None:
+        return label
+    rank = rank_range(top["rank"], top["rank_low"], top["rank_high"])
+    elo = f"{fixed(top['elo'])} ({interval(top['ci_low'], top['ci_high'])})"
+    return f"{label}: {top['display_name']} leads with {elo}, rank {rank}"
+
+
+def profile(sources: Sources, boards: dict[str, pl.DataFrame], title: str) -> str:
+    """A heat map of boards × entities: Elo above or below the mean of each board."""
+    lead = sources.lead
+    entities, names = lead["entity"].to_list()[:MAP_LIMIT], tuple(lead["display_name"].to_list()[:MAP_LIMIT])
+    elo = {b: dict(zip(rows["entity"], rows["elo"], strict=True)) for b, rows in boards.items()}
+    values = tuple(
+        tuple(None if (e := elo[b].get(entity)) is None else round(e - 1000, 2) for b in boards) for entity in entities
+    )
+    texts = tuple(tuple("" if v is None else signed(v) for v in row) for row in values)
+    if len(boards) > len(entities):
+        values, texts = tuple(zip(*values, strict=True)), tuple(zip(*texts, strict=True))
+        return heatmap(Matrix(tuple(sources.label(b) for b in boards), names, values, texts), sources.caption(title))
+    return heatmap(Matrix(names, tuple(sources.label(b) for b in boards), values, texts), sources.caption(title))
+
+
+def slices(sources: Sources) -> Section | None:
+    """The headline within parts of the prompts."""
+    parts = []
+    for dimension in SLICES:
+        rows = sources.board(sources.rubric, sources.by, dimension)
+        if not rows.is_empty():
+            parts.append(slice_part(sources, dimension, rows))
+    said = (
+        "The same fit on the prompts of one kind. Slices share ratings with the whole but have their own zero, and "
+        "their intervals are wider: most of them do not tell neighbours apart."
+    )
+    return Section("slices", "Kinds of prompts", (said,), tuple(parts), weight=4) if parts else None
+
+
+def slice_part(sources: Sources, dimension: str, rows: pl.DataFrame) -> Part:
+    """One attribute: profile and boards of the slices that have enough ratings and one ranking."""
+    floor = sources.inputs.facts.min_slice_ratings
+    fits = sources.inputs.fits.filter(pl.col("fit").is_in(rows["fit"].unique().to_list()))
+    thin = fits.filter(pl.col("n_ratings") < floor)
+    split = fits.filter((pl.col("status") == "disconnected") & (pl.col("n_ratings") >= floor))
+    shown = rows.filter(~pl.col("fit").is_in([*thin["fit"], *split["fit"]]))
+    notes = [f"Insufficient data (fewer than {floor} ratings): {_listed(thin)}."] if len(thin) else []
+    notes += [f"No single ranking, the comparisons fall apart: {_listed(split)}."] if len(split) else []
+    if shown.is_empty():
+        return Part(f"slice-{dimension}", dimension, tuple(notes))
+    boards = {str(g["slice_value"][0]): g for g in shown.partition_by("slice_value", maintain_order=True)}
+    chart = profile(sources, boards, f"Elo minus 1000, by {dimension} and name")
+    caption = sources.caption(f"{sources.label(sources.rubric)} by {dimension}")
+    table = slice_table(f"slice-{dimension}-table", caption, shown.to_dicts())
+    return Part(f"slice-{dimension}", f"By {dimension}: {len(boards)} slices", tuple(notes), chart, (table,))
+
+
+def _listed(fits: pl.DataFrame) -> str:
+    pairs = fits.group_by("slice_value", maintain_order=True).agg(pl.col("n_ratings").sum()).sort("slice_value")
+    return ", ".join(f"{value} ({n})" for value, n in pairs.iter_rows())
+
+
+def clusters(sources: Sources) -> Section | None:
+    """The groups of questions, what they are worth, and their boards."""
+    found = sources.inputs.clusters
+    if found is None:
+        return None
+    parts: list[Part] = []
+    if found.figures:
+        caption = sources.caption("How far the grouping can be relied on")
+        parts.append(Part(tables=(measure_table("clustering", caption, ("Measure", "Value"), found.figures),)))
+    for name, members in found.members.items():
+        rows = sources.board(name, sources.by)
+        tables = sources.tables(f"cluster-{safe_name(name)}-table", f"Cluster {name}", rows) if len(rows) else ()
+        text = "Questions: " + ", ".join(sources.label(m) for m in members) + "."
+        parts.append(Part(f"cluster-{safe_name(name)}", f"{name}: {len(members)} questions", (text,), tables=tables))
+    said = (
+        "Questions that rank the models alike, once what all of them share (the first principal component) and the noise "
+        "they share (same raters, same prompts) are taken out. A grouping counts for little where the reliability is "
+        "not far above chance."
+    )
+    return Section("clusters", "Groups of questions", tuple(filter(None, (said, found.note))), tuple(parts), weight=2)
+
+
+def checks(sources: Sources) -> Section | None:
+    """The other engines and the other variants beside the headline."""
+    fits, lead, facts = sources.inputs.fits, sources.lead, sources.inputs.facts
+    if lead.is_empty():
+        return None
+    engines = cross_checks.engine_table(
+        fits, str(lead["fit"][0]), facts, sources.caption("The headline's order by each engine")
+    )
+    spearman = cross_checks.spearman_table(
+        fits, sources.variant, sources.caption("Spearman's correlation of each engine with the ordinal fit")
+    )
+    parts = [Part(tables=(engines,)), Part("spearman-all", "Agreement on every board", tables=(spearman,))]
+    whole = sources.rows.filter(
+        (pl.col("rubric") == sources.rubric) & (pl.col("by") == sources.by) & (pl.col("slice_dimension") == "all")
+    )
+    if whole["variant"].n_unique() > 1:
+        caption = sources.caption("The headline on other choices of answers")
+        parts.append(
+            Part("variants", "Other choices of answers", tables=(variant_table("variant", caption, whole.to_dicts()),))
+        )
+    low = cross_checks.below_expected(fits, sources.variant)
+    said = (
+        "Two simpler engines rank the same answers: Massey (least squares on the scores) and a Bradley-Terry fit that "
+        "reads a score as a partial win. Agreement of 0.99 or more is expected; less happens where several names lie close. "
+        f"Boards below it here: {low}."
+    )
+    return Section("checks", "Cross-checks", (said,), tuple(parts))
+
+
+def raters(sources: Sources) -> Section | None:
+    """Agreement, order effect, cleaning, and the answers left out."""
+    quality, exclusions = sources.inputs.quality, sources.inputs.exclusions
+    tables: list[Table] = []
+    if quality is not None and not quality.is_empty():
+        tables += [
+            cross_checks.quality_table(quality, sources.caption("Agreement and order effect")),
+            cross_checks.flag_table(quality, sources.caption("Raters flagged, by rule")),
+        ]
+    if exclusions:
+        tables.append(cross_checks.exclusion_table(exclusions, sources.caption("Answers left out, by rule")))
+    kept = tuple(t for t in tables if t.rows)
+    return Section("raters", "The raters", (), (Part(tables=kept),)) if kept else None
+
+
+def facts_line(sources: Sources) -> dict[str, Any]:
+    """The counts of the headline's fit."""
+    lead = sources.lead
+    if lead.is_empty():
+        return {"n_ratings": None, "n_raters": None, "n_prompts": None}
+    row = sources.inputs.fits.row(by_predicate=pl.col("fit") == lead["fit"][0], named=True)
+    return {k: row[k] for k in ("n_ratings", "n_raters", "n_prompts")}

@@ -1,0 +1,92 @@
+"""Tables that set the primary fit beside the two other engines, and tables about the raters."""
+
+from collections.abc import Mapping, Sequence
+
+import polars as pl
+
+from s2s_assets.leaderboard.board import FIT_KEYS
+from s2s_assets.leaderboard.inputs import Facts
+from s2s_assets.leaderboard.layout import Cell, Head, Table
+from s2s_assets.leaderboard.numbers import counted, fixed
+from s2s_assets.leaderboard.page_tables import figure
+
+EXPECTED_SPEARMAN = 0.99
+ENGINES = {"strength": "Ordinal BT", "massey": "Massey", "partial_margin_bt": "Partial-margin BT"}
+
+
+def spearman_table(fits: pl.DataFrame, variant: str, caption: str) -> Table:
+    """Spearman's correlation of each cross-check with the primary fit, a row a board of the whole."""
+    kept = fits.filter((pl.col("slice_dimension") == "all") & (pl.col("variant") == variant))
+    heads = (Head("Rated", "name"), Head("Ranked by", "name"), Head("Massey"), Head("Partial-margin BT"))
+    rows = tuple(
+        (
+            Cell(r["rubric"]),
+            Cell(r["by"]),
+            Cell(fixed(r["spearman_massey"], 3), r["spearman_massey"]),
+            Cell(fixed(r["spearman_partial_margin_bt"], 3), r["spearman_partial_margin_bt"]),
+        )
+        for r in kept.select(*FIT_KEYS, "spearman_massey", "spearman_partial_margin_bt").iter_rows(named=True)
+    )
+    return Table("spearman", caption, heads, rows)
+
+
+def below_expected(fits: pl.DataFrame, variant: str) -> int:
+    """Boards of the whole on which a cross-check agrees less than expected."""
+    kept = fits.filter((pl.col("slice_dimension") == "all") & (pl.col("variant") == variant))
+    low = pl.min_horizontal("spearman_massey", "spearman_partial_margin_bt") < EXPECTED_SPEARMAN
+    return kept.filter(low).height
+
+
+def engine_table(fits: pl.DataFrame, fit: str, facts: Facts, caption: str) -> Table:
+    """The order that each engine gives on one fit, a row an entity."""
+    row = fits.row(by_predicate=pl.col("fit") == fit, named=True)
+    entities: Sequence[Mapping[str, object]] = row["entities"]
+    ranks = {key: _ranks([e[key] for e in entities]) for key in ENGINES}
+    heads = (Head("Name", "name"), *(Head(f"Rank by {engine}") for engine in ENGINES.values()))
+    cells = [
+        (Cell(facts.name(row["by"], str(e["entity"]))), *(Cell(counted(ranks[k][i]), ranks[k][i]) for k in ENGINES))
+        for i, e in enumerate(entities)
+    ]
+    cells.sort(key=lambda c: (c[1].v is None, c[1].v or 0, c[0].text))
+    return Table("engines", caption, heads, tuple(cells))
+
+
+def _ranks(values: Sequence[object]) -> list[int | None]:
+    """Rank 1 for the largest; equal values share the better rank; None where there is no value."""
+    known = [v for v in values if isinstance(v, int | float)]
+    return [1 + sum(w > v for w in known) if isinstance(v, int | float) else None for v in values]
+
+
+def quality_table(quality: pl.DataFrame, caption: str) -> Table:
+    """What is known of the answers as a whole and by rubric; nothing about a single rater."""
+    kept = quality.filter(pl.col("scope").is_in(["study", "rubric"])).sort(
+        "scope", "measure", "name", descending=[True, False, False]
+    )
+    heads = (Head("Measure", "name"), Head("Of", "name"), Head("Value"), Head("n"))
+    rows = tuple(
+        (
+            Cell(r["measure"].replace("_", " ")),
+            Cell(r["name"] if r["scope"] == "rubric" else "all answers"),
+            Cell(figure(r["value"]), r["value"]),
+            Cell(counted(r["n"]), r["n"]),
+        )
+        for r in kept.iter_rows(named=True)
+    )
+    return Table("quality", caption, heads, rows)
+
+
+def flag_table(quality: pl.DataFrame, caption: str) -> Table:
+    """Raters flagged by each rule, counted."""
+    flagged = quality.filter((pl.col("scope") == "rater") & pl.col("flag").is_not_null())
+    counts = flagged.group_by("flag", "effect").agg(pl.col("name").n_unique().alias("raters")).sort("flag", "effect")
+    heads = (Head("Rule", "name"), Head("Effect", "text"), Head("Raters"))
+    rows = tuple(
+        (Cell(r[0].replace("_", " ")), Cell(r[1] or "report"), Cell(counted(r[2]), r[2])) for r in counts.iter_rows()
+    )
+    return Table("flags", caption, heads, rows)
+
+
+def exclusion_table(exclusions: Mapping[str, int], caption: str) -> Table:
+    """Answers left out, by rule."""
+    rows = tuple((Cell(rule.replace("_", " ")), Cell(counted(n), n)) for rule, n in sorted(exclusions.items()))
+    return Table("exclusions", caption, (Head("Rule", "name"), Head("Answers left out")), rows)

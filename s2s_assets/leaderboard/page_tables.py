@@ -1,0 +1,192 @@
+"""Tables of the page, from published rows: cells with the printed text and the number behind it."""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from s2s_assets.leaderboard.layout import Cell, Head, Table
+from s2s_assets.leaderboard.numbers import MISSING, counted, fixed, interval, rank_range, signed
+
+Row = Mapping[str, Any]
+
+ESTABLISHED, USABLE = (30.0, 10), (60.0, 5)
+"""Half-width of the interval (Elo) at most, raters at least."""
+NOUNS = {"model": "Model", "config": "Config", "family": "Family", "voice": "Voice", "thinking": "Thinking level"}
+
+
+def tier(row: Row) -> str:
+    """How far a value can be relied on: `established`, `usable`, `preliminary`, or why it has none."""
+    if row["elo"] is None:
+        return f"unbounded {row['bound']}" if row["bound"] else "no value"
+    if row["ci_low"] is None or row["ci_high"] is None:
+        return "preliminary"
+    half = (row["ci_high"] - row["ci_low"]) / 2
+    for name, (width, raters) in (("established", ESTABLISHED), ("usable", USABLE)):
+        if half <= width and (row["n_raters"] or 0) >= raters:
+            return name
+    return "preliminary"
+
+
+def scale(rows: Sequence[Row]) -> Callable[[float], int]:
+    """The place of an Elo on 0..200 for the drawings of a table; 1000 is always on it."""
+    values = [r[k] for r in rows for k in ("elo", "ci_low", "ci_high") if r[k] is not None]
+    low, high = min([*values, 990.0]), max([*values, 1010.0])
+    return lambda elo: round(6 + 188 * (elo - low) / (high - low))
+
+
+def board_table(table_id: str, caption: str, rows: Sequence[Row], *, full: bool = False, note: str = "") -> Table:
+    """A board: rank with range, name, Elo with interval, the interval drawn, counts, status.
+
+    Args:
+        table_id: anchor.
+        caption: says what is ranked and on which answers.
+        rows: leaderboard rows of one fit, by rank.
+        full: also raters, prompts and coverage.
+        note: printed under the table.
+    """
+    place = scale(rows)
+    noun = NOUNS.get(rows[0]["by"], "Name") if rows else "Name"
+    heads = [Head("Rank", order="ascending"), Head(noun, "name"), Head("Elo"), Head("95 % interval")]
+    heads += [Head("Interval, drawn", "drawing"), Head("Ratings")]
+    heads += [Head("Raters"), Head("Prompts"), Head("Responses")] if full else []
+    heads.append(Head("Status", "text"))
+    cells = tuple((*_rank_name_elo(r), _drawing(r, place), *_counts(r, full), _status(r)) for r in rows)
+    return Table(table_id, caption, tuple(heads), cells, note, place(1000.0))
+
+
+def slice_table(table_id: str, caption: str, rows: Sequence[Row], note: str = "") -> Table:
+    """Boards of several slices in one table: a row a slice and entity."""
+    place = scale(rows)
+    noun = NOUNS.get(rows[0]["by"], "Name") if rows else "Name"
+    heads = (
+        Head("Slice", "name", "ascending"),
+        Head(noun, "name"),
+        Head("Rank"),
+        Head("Elo"),
+        Head("95 % interval"),
+        Head("Interval, drawn", "drawing"),
+        Head("Ratings"),
+    )
+    cells = []
+    for row in rows:
+        rank, name, elo, ends = _rank_name_elo(row)
+        cells.append((Cell(row["slice_value"]), name, rank, elo, ends, _drawing(row, place), *_counts(row, False)))
+    return Table(table_id, caption, heads, tuple(cells), note, place(1000.0))
+
+
+def variant_table(table_id: str, caption: str, rows: Sequence[Row]) -> Table:
+    """The headline under every variant of the answers."""
+    heads = (
+        Head("Answers used", "name"),
+        Head("Model", "name"),
+        Head("Rank"),
+        Head("Elo"),
+        Head("95 % interval"),
+        Head("Ratings"),
+    )
+    cells = []
+    for row in rows:
+        rank, name, elo, ends = _rank_name_elo(row)
+        cells.append((Cell(row["variant"]), name, rank, elo, ends, *_counts(row, False)))
+    return Table(table_id, caption, heads, tuple(cells))
+
+
+def pair_table(table_id: str, caption: str, rows: Sequence[Row], name: Callable[[str], str]) -> Table:
+    """Who beats whom: a row a pair, the entity that is ahead named first."""
+    heads = (
+        Head("Ahead", "name"),
+        Head("Behind", "name"),
+        Head("Difference in Elo", order="descending"),
+        Head("95 % interval of the difference"),
+        Head("Mean score"),
+        Head("Ratings"),
+        Head("Decided", "text"),
+    )
+    turned = [r if (r["difference"] or 0) >= 0 else turn(r) for r in rows]
+    turned.sort(key=lambda r: (r["difference"] is None, -(r["difference"] or 0), r["a"], r["b"]))
+    cells = tuple(
+        (
+            Cell(name(r["a"])),
+            Cell(name(r["b"])),
+            Cell(signed(r["difference"]), r["difference"]),
+            Cell(interval(r["ci_low"], r["ci_high"]), r["ci_low"]),
+            Cell(signed(r["mean_score"], 2), r["mean_score"]),
+            Cell(counted(r["n"]), r["n"]),
+            Cell("yes" if decided(r) else "no", mark="firm" if decided(r) else ""),
+        )
+        for r in turned
+    )
+    return Table(table_id, caption, heads, cells)
+
+
+def turn(pair: Row) -> Row:
+    """A pair read from the other side: signs and ends of the interval change."""
+
+    def minus(value: float | None) -> float | None:
+        return None if value is None else -value
+
+    return {
+        **pair,
+        "a": pair["b"],
+        "b": pair["a"],
+        "mean_score": minus(pair["mean_score"]),
+        "difference": minus(pair["difference"]),
+        "ci_low": minus(pair["ci_high"]),
+        "ci_high": minus(pair["ci_low"]),
+    }
+
+
+def decided(pair: Row) -> bool:
+    """Whether the pair's interval leaves 0 out."""
+    low, high = pair["ci_low"], pair["ci_high"]
+    return (low is not None and low > 0) or (high is not None and high < 0)
+
+
+def measure_table(table_id: str, caption: str, heads: tuple[str, str], figures: Mapping[str, float | None]) -> Table:
+    """Named figures, one a row."""
+    rows = tuple((Cell(name), Cell(figure(value), value)) for name, value in figures.items())
+    return Table(table_id, caption, (Head(heads[0], "name"), Head(heads[1])), rows)
+
+
+def figure(value: float | None) -> str:
+    """A figure of unknown size: whole numbers bare, others with three decimals."""
+    if value is None:
+        return MISSING
+    return fixed(value) if float(value).is_integer() and abs(value) >= 2 else fixed(value, 3)
+
+
+def _rank_name_elo(row: Row) -> tuple[Cell, Cell, Cell, Cell]:
+    return (
+        Cell(rank_range(row["rank"], row["rank_low"], row["rank_high"]), row["rank"]),
+        Cell(row["display_name"]),
+        Cell(fixed(row["elo"]), row["elo"]),
+        Cell(interval(row["ci_low"], row["ci_high"]), row["ci_low"]),
+    )
+
+
+def _drawing(row: Row, place: Callable[[float], int]) -> Cell:
+    if row["elo"] is None:
+        return Cell()
+    bounded = row["ci_low"] is not None or row["ci_high"] is not None
+    low, high = (row["ci_low"], row["ci_high"]) if bounded else (row["elo"], row["elo"])
+    return Cell(
+        drawing=(
+            None if low is None else place(low),
+            place(row["elo"]),
+            None if high is None else place(high),
+        )
+    )
+
+
+def _counts(row: Row, full: bool) -> list[Cell]:
+    cells = [Cell(counted(row["n_ratings"]), row["n_ratings"])]
+    if full:
+        ok, planned = row["responses_ok"], row["responses_planned"]
+        share = round(ok / planned, 6) if planned else None
+        cells += [Cell(counted(row[k]), row[k]) for k in ("n_raters", "n_prompts")]
+        cells.append(Cell(MISSING if share is None else f"{counted(ok)}/{counted(planned)}", share))
+    return cells
+
+
+def _status(row: Row) -> Cell:
+    word = tier(row)
+    return Cell(word, mark=word.split()[0])

@@ -1,0 +1,42 @@
+"""SVG to PNG without a browser: resvg with the font that ships beside this file, so the bytes are equal everywhere.
+
+Without a font resvg leaves text out silently; system fonts would make the picture depend on the machine.
+"""
+
+import base64
+from importlib.resources import as_file, files
+
+import resvg_py
+
+_FONT = files("s2s_assets.leaderboard") / "fonts" / "DejaVuSans.ttf"
+_FAMILY = "DejaVu Sans"
+
+
+def svg_to_png(svg: str, width: int) -> bytes:
+    """A picture of an SVG, `width` pixels wide, on white."""
+    with as_file(_FONT) as font:
+        png = resvg_py.svg_to_bytes(
+            svg_string=svg,
+            width=width,
+            background="#ffffff",
+            skip_system_fonts=True,
+            font_files=[str(font)],
+            font_family=_FAMILY,
+            sans_serif_family=_FAMILY,
+        )
+    return bytes(png)
+
+
+def thumbnail(svg: str, width: int = 640, limit: int = 30_000) -> bytes:
+    """The widest picture up to `width` pixels whose PNG is at most `limit` bytes; never under 80 pixels."""
+    png = svg_to_png(svg, width)
+    while len(png) > limit and width > 80:
+        width = max(80, width * 3 // 4)
+        png = svg_to_png(svg, width)
+    return png
+
+
+def markdown_image(svg: str, alt: str, limit: int = 22_000) -> str:
+    """A thumbnail as a Markdown image with its data inside, for the metadata of an asset."""
+    words = "".join(c if c.isalnum() or c in " -,." else " " for c in alt)
+    return f"![{words}](data:image/png;base64,{base64.b64encode(thumbnail(svg, limit=limit)).decode()})"

@@ -1,0 +1,71 @@
+"""Tables as files: the same rows and values in CSV, JSON and Parquet, the same bytes every time.
+
+CSV (UTF-8, RFC 4180) is what people open in a spreadsheet: a text cell that one would run as a formula gets a leading
+apostrophe there, and only there; numbers stay bare. JSON is a list of row objects, one a line. A missing value is an
+empty cell, `null`, or a Parquet null.
+"""
+
+import csv
+import io
+import json
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import polars as pl
+
+from s2s_assets.storage import to_parquet
+from s2s_assets.study import sha256_hex
+
+_FORMULA = tuple("=+-@\t\r\n＝＋－＠")
+_UNSAFE = re.compile(r"[^A-Za-z0-9._-]+")
+
+
+def csv_bytes(frame: pl.DataFrame) -> bytes:
+    """A frame as CSV."""
+    out = io.StringIO(newline="")
+    writer = csv.writer(out, lineterminator="\r\n")
+    writer.writerow(frame.columns)
+    writer.writerows([_guarded(v) for v in row] for row in frame.iter_rows())
+    return out.getvalue().encode()
+
+
+def _guarded(value: Any) -> Any:
+    return f"'{value}" if isinstance(value, str) and value.startswith(_FORMULA) else value
+
+
+def json_bytes(rows: Sequence[Mapping[str, Any]]) -> bytes:
+    """Row objects as a JSON list, one a line.
+
+    Raises:
+        ValueError: NaN or infinity in a row.
+    """
+    lines = ",\n".join(json.dumps(row, ensure_ascii=False, allow_nan=False) for row in rows)
+    return f"[\n{lines}\n]\n".encode() if rows else b"[]\n"
+
+
+def table_files(name: str, frame: pl.DataFrame) -> dict[str, bytes]:
+    """`NAME.csv`, `NAME.json` and `NAME.parquet` of a frame."""
+    return {
+        f"{name}.csv": csv_bytes(frame),
+        f"{name}.json": json_bytes(frame.to_dicts()),
+        f"{name}.parquet": to_parquet(frame),
+    }
+
+
+def document_bytes(document: Mapping[str, Any]) -> bytes:
+    """A JSON document with its keys in their order, indented.
+
+    Raises:
+        ValueError: NaN or infinity in it.
+    """
+    return (json.dumps(document, ensure_ascii=False, allow_nan=False, indent=2) + "\n").encode()
+
+
+def safe_name(name: str) -> str:
+    """A name as part of a file name or an anchor: letters, digits, `.`, `_` and `-`, at most 49 characters.
+
+    A name that has to be changed gets 8 digits of its hash, so two names never meet.
+    """
+    kept = _UNSAFE.sub("-", name)[:40].strip(".-") or "x"
+    return kept if kept == name else f"{kept}-{sha256_hex(name)[:8]}"
