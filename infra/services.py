@@ -322,10 +322,10 @@ def _print_environment(postgres: Postgres, seaweed: Seaweed) -> None:
 def main() -> int:
     """The command line; returns the exit status."""
     parser = argparse.ArgumentParser(description="A Postgres and an S3 server on loopback, for development.")
-    action = parser.add_argument("action", choices=["start", "stop", "env"]).dest
-    wanted = getattr(parser.parse_args(), action)
-    folder = _folder()
-    state = folder / "running.json"
+    parser.add_argument("action", choices=["start", "stop", "env"])
+    parser.add_argument("--folder", type=Path, default=_folder(), help="where their data lies (default: %(default)s)")
+    given = parser.parse_args()
+    wanted, folder, state = given.action, given.folder, given.folder / "running.json"
     try:
         running = _running(state)
         if wanted == "stop":
