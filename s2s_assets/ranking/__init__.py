@@ -1,1 +1,44 @@
-"""Ordinal Bradley-Terry fits, cross-checks, clustered bootstrap, sandwich, Elo, ranks."""
+"""Ratings to rankings: ordinal Bradley-Terry fits, cross-checks, clustered resampling, ranks."""
+
+from s2s_assets.ranking.boards import slice_values, standard_boards
+from s2s_assets.ranking.bootstrap import bootstrap_boards, selections
+from s2s_assets.ranking.elo import ANCHOR_ELO, ELO_PER_STRENGTH, to_elo
+from s2s_assets.ranking.fits import fit_boards
+from s2s_assets.ranking.frames import (
+    FITS_SCHEMA,
+    INTERVALS_SCHEMA,
+    fits_from_frame,
+    fits_to_frame,
+    intervals_from_frame,
+    intervals_to_frame,
+)
+from s2s_assets.ranking.rank import RankResult, rank, rank_specs
+from s2s_assets.ranking.records import BoardFit, BoardIntervals, EntityFit, EntityInterval, PairInterval
+from s2s_assets.ranking.spec import METHOD_VERSION, FitSpec
+
+__all__ = [
+    "ANCHOR_ELO",
+    "ELO_PER_STRENGTH",
+    "FITS_SCHEMA",
+    "INTERVALS_SCHEMA",
+    "METHOD_VERSION",
+    "BoardFit",
+    "BoardIntervals",
+    "EntityFit",
+    "EntityInterval",
+    "FitSpec",
+    "PairInterval",
+    "RankResult",
+    "bootstrap_boards",
+    "fit_boards",
+    "fits_from_frame",
+    "fits_to_frame",
+    "intervals_from_frame",
+    "intervals_to_frame",
+    "rank",
+    "rank_specs",
+    "selections",
+    "slice_values",
+    "standard_boards",
+    "to_elo",
+]

@@ -1,0 +1,172 @@
+"""The clustered bootstrap of boards, and what is read off its draws.
+
+Draws are those of `draws.py`, the same for every board. Boards of one selection (rubric, slice, variant) are counted
+once, on pairs of configs, and pooled afterwards. Differences come from the two strengths of one resample, rank ranges
+from all strengths of one resample: overlapping intervals of two entities are no test of their difference.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+
+import numpy as np
+import polars as pl
+
+from s2s_assets.ranking.counts import SCORES, FloatArray, Problem, Selection, code_ratings, select
+from s2s_assets.ranking.draws import Draws, draw
+from s2s_assets.ranking.elo import ELO_PER_STRENGTH, to_elo
+from s2s_assets.ranking.fits import Prepared, entity_order, entity_ranks, none_if_nan, prepare
+from s2s_assets.ranking.intervals import bound_of, finite_ends, percentile_ends
+from s2s_assets.ranking.kernel import BLOCK, Counter, blocks
+from s2s_assets.ranking.ranks import rank_ranges
+from s2s_assets.ranking.records import BoardFit, BoardIntervals, EntityInterval, PairInterval
+from s2s_assets.ranking.refit import Refitter
+from s2s_assets.ranking.sandwich import Sandwich, sandwich
+from s2s_assets.ranking.spec import FitSpec
+
+Progress = Callable[[int], None]
+
+
+def bootstrap_boards(
+    ratings: pl.DataFrame,
+    fits: Sequence[BoardFit],
+    families: Mapping[str, str] | None = None,
+    dropped_raters: frozenset[str] = frozenset(),
+    resamples: int = 1000,
+    seed: int = 0,
+    progress: Progress | None = None,
+) -> tuple[BoardIntervals, ...]:
+    """Intervals, differences, rank ranges, sandwich and draws of fits made from the same ratings.
+
+    Args:
+        ratings: the table that the fits were made from.
+        fits: as `fit_boards` returned them.
+        families: model → family.
+        dropped_raters: raters left out of the `cleaned` variant.
+        resamples: number of resamples; 0 gives the sandwich alone.
+        seed: of both streams.
+        progress: called with the number of resamples done since the last call, once a selection and block.
+
+    Returns:
+        One record a fit, in their order.
+
+    Raises:
+        InputError: as `fit_boards`.
+        FitError: a resample that did not converge.
+    """
+    coded = code_ratings(ratings, dropped_raters)
+    draws = draw(len(coded.raters), len(coded.prompts), resamples, seed)
+    done: dict[str, BoardIntervals] = {}
+    for specs in _by_selection(fits):
+        selection = select(coded, specs[0])
+        boards = [board for spec in specs for board in prepare(spec, selection, coded, families or {})]
+        drawn = resample(selection, boards, draws, progress=progress)
+        for board, values in zip(boards, drawn, strict=True):
+            summary = summarise(board, values)
+            done[summary.fit] = summary
+    return tuple(done[fit.fit] for fit in fits)
+
+
+def resample(
+    selection: Selection,
+    boards: Sequence[Prepared],
+    draws: Draws,
+    progress: Progress | None = None,
+    block: int = BLOCK,
+) -> list[FloatArray]:
+    """Strengths (E, resamples) of each board of one selection, by resample; see `refit.py` for ±inf and NaN."""
+    counter = Counter.of(selection)
+    refitters = [Refitter.of(board.problem, board.ordinal) for board in boards]
+    values = [np.full((len(board.problem.entities), draws.resamples), np.nan) for board in boards]
+    for at, raters, prompts in blocks(draws, block):
+        counts = counter.count(raters, prompts)
+        for board, refitter, drawn in zip(boards, refitters, values, strict=True):
+            own = board.problem.fold @ counts
+            drawn[:, at] = refitter.refit(own.reshape(*board.problem.counts.shape, counts.shape[1]))
+        if progress is not None:
+            progress(counts.shape[1])
+    return values
+
+
+def selections(fits: Sequence[BoardFit]) -> int:
+    """How many times each resample is counted: `progress` reaches this times the number of resamples."""
+    return len(_by_selection(fits))
+
+
+def _by_selection(fits: Sequence[BoardFit]) -> list[list[FitSpec]]:
+    """The boards' specs, those of one selection together."""
+    groups: dict[FitSpec, dict[FitSpec, None]] = {}
+    for fit in fits:
+        groups.setdefault(replace(fit.spec, rubric="", members=fit.spec.rubrics, by="config"), {})[fit.spec] = None
+    return [list(group) for group in groups.values()]
+
+
+def summarise(board: Prepared, draws: FloatArray) -> BoardIntervals:
+    """Everything that is read off the draws (E, resamples) of a board, entities in the fit's order."""
+    ordinal = board.ordinal
+    order = entity_order(ordinal)
+    robust = sandwich(board.problem, ordinal)
+    spec = board.spec.fit
+    return BoardIntervals(
+        fit=spec if board.component is None else f"{spec}/{board.component}",
+        resamples=draws.shape[1],
+        reason=robust.reason,
+        entities=_entities(board, draws, robust),
+        pairs=_pairs(board.problem, ordinal.strengths, draws, undefined=ordinal.status == "undefined"),
+        draws=draws[order],
+    )
+
+
+def _entities(board: Prepared, draws: FloatArray, robust: Sandwich) -> tuple[EntityInterval, ...]:
+    ordinal, resamples = board.ordinal, draws.shape[1]
+    ends, valid = percentile_ends(draws)
+    ends[np.isnan(ordinal.strengths) | (ordinal.status == "undefined")] = np.nan
+    ends = to_elo(ends)
+    ranges = rank_ranges(draws, entity_ranks(ordinal)) if resamples else None
+    elo, se = to_elo(ordinal.strengths), ELO_PER_STRENGTH * robust.se
+    low, high = elo - robust.quantile * se, elo + robust.quantile * se
+    records = []
+    for e in entity_order(ordinal):
+        ci_low, ci_high = finite_ends(ends[e])
+        records.append(
+            EntityInterval(
+                entity=board.problem.entities[e],
+                ci_low=ci_low,
+                ci_high=ci_high,
+                rank_low=int(ranges[0][e]) if ranges else None,
+                rank_high=int(ranges[1][e]) if ranges else None,
+                se_sandwich=none_if_nan(float(se[e])),
+                sandwich_low=none_if_nan(float(low[e])),
+                sandwich_high=none_if_nan(float(high[e])),
+                valid_resamples=int(valid[e]),
+                bound=bound_of(ends[e]),
+            )
+        )
+    return tuple(records)
+
+
+def _pairs(problem: Problem, strengths: FloatArray, draws: FloatArray, *, undefined: bool) -> tuple[PairInterval, ...]:
+    """Every two entities, by name; those never compared have no mean score."""
+    a, b = np.triu_indices(len(problem.entities), 1)
+    difference = ELO_PER_STRENGTH * (strengths[a] - strengths[b])
+    with np.errstate(invalid="ignore"):  # ∞ - ∞: no value
+        ends, _ = percentile_ends(ELO_PER_STRENGTH * (draws[a] - draws[b]))
+    ends[np.isnan(difference) | undefined] = np.nan
+    by_score = problem.counts.reshape(-1, SCORES, len(problem.pairs)).sum(axis=0)
+    n, total = by_score.sum(axis=0), (np.arange(SCORES) - 3.0) @ by_score
+    rated = {(int(i), int(j)): k for k, (i, j) in enumerate(problem.pairs)}
+    records = []
+    for row, (i, j) in enumerate(zip(a.tolist(), b.tolist(), strict=True)):
+        k = rated.get((i, j))
+        ci_low, ci_high = finite_ends(ends[row])
+        records.append(
+            PairInterval(
+                a=problem.entities[i],
+                b=problem.entities[j],
+                n=0 if k is None else int(n[k]),
+                mean_score=None if k is None else float(total[k] / n[k]),
+                difference=none_if_nan(float(difference[row])),
+                ci_low=ci_low,
+                ci_high=ci_high,
+            )
+        )
+    return tuple(records)

@@ -1,0 +1,185 @@
+"""Whether a finite maximum of the ordinal likelihood exists, exactly.
+
+ℓ has no finite maximum when a direction (ds, dt) exists along which no term falls and some term rises for ever
+(Albert & Anderson 1984, for this model). In the form of `likelihood.py` a term rises or stays when
+
+    up:   de - dd >= 0,      down:   dd - de >= 0,      gap:   dgap >= 0,
+
+so such directions form a cone, found by a linear programme: maximise Σ z over 0 <= z <= 1, z <= term's rise. As the cone
+is closed under sums and scaling, the optimum has z = 1 for every term that can rise in any direction. No test on the
+win/loss graph sees this: data may be separated through the thresholds alone.
+
+A pair with ratings on both sides of an edge holds dd = de; where such equations leave only the common shift, the
+maximum exists and no programme is solved.
+
+The terms that cannot rise tie down their arguments. Entities whose strengths they tie together form a group; groups
+lie an unbounded (or undetermined) distance apart. The *reference* is the largest group; where two are equally large
+there is none. A second programme finds the smallest levels, in unbounded steps, that keep every rising term rising:
+entities at a higher level than the reference are above, at a lower one below.
+"""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+from scipy.sparse import csr_array, eye_array, hstack
+
+from s2s_assets.ranking.counts import FloatArray, IntArray
+from s2s_assets.ranking.likelihood import Terms
+from s2s_assets.study import FitError
+
+if TYPE_CHECKING:
+    from scipy.optimize import OptimizeResult
+
+BoolArray = npt.NDArray[np.bool_]
+_TOLERANCE = 1e-7
+
+
+@dataclass(frozen=True)
+class Separation:
+    """What is unbounded in separated data."""
+
+    up: BoolArray
+    """(K, P) terms that rise for ever."""
+    down: BoolArray
+    gap: BoolArray
+    """(T,)."""
+    groups: tuple[tuple[int, ...], ...]
+    """Numbers of entities with bounded differences, by falling level."""
+    reference: BoolArray
+    """(E,) members of the largest group; none where two are equally large."""
+    levels: FloatArray
+    """(E,) unbounded steps above the reference (or above the middle of all, where there is none)."""
+    sides: IntArray
+    """(E,) sign of the level."""
+    bounded_thresholds: BoolArray
+    """(T,)."""
+
+
+def separation(terms: Terms) -> Separation | None:
+    """What is unbounded in one data set (B = 1) whose pairs connect its entities; None where the maximum exists."""
+    up, down = terms.up[..., 0] > 0, terms.down[..., 0] > 0
+    n_entities = terms.incidence.shape[0]
+    n = n_entities + terms.layout.thresholds
+    tied = _rises(terms, up & down, np.zeros_like(up))
+    if np.linalg.matrix_rank(tied) == n - 1:
+        return None
+    gap = terms.gap[:, 0] > 0
+    free = np.vstack([_rises(terms, up & ~down, down & ~up), _gap_rises(terms, gap)])
+    rising = _can_rise(free, tied)
+    if not rising.any():
+        return None
+    return _describe(terms, rising, (up & ~down, down & ~up, gap), tied, free)
+
+
+def _rises(terms: Terms, up: BoolArray, down: BoolArray) -> FloatArray:
+    """(terms, E + T): the rise of each marked term as a linear function of the direction; ups first."""
+    rows = []
+    n = terms.incidence.shape[0]
+    for marked, sign in ((up, 1.0), (down, -1.0)):
+        edge, pair = np.nonzero(marked)
+        row = np.zeros((len(edge), n + terms.layout.thresholds))
+        at = np.arange(len(edge))
+        row[at, terms.pairs[pair, 0]] = -sign
+        row[at, terms.pairs[pair, 1]] = sign
+        row[:, n:] = sign * terms.layout.edges[edge]
+        rows.append(row)
+    return np.vstack(rows)
+
+
+def _gap_rises(terms: Terms, gap: BoolArray) -> FloatArray:
+    n = terms.incidence.shape[0]
+    return np.hstack([np.zeros((int(gap.sum()), n)), terms.layout.gaps[gap]])
+
+
+def _can_rise(free: FloatArray, tied: FloatArray) -> BoolArray:
+    """Which of the free terms rise in some direction along which no term falls."""
+    from scipy.optimize import linprog  # 0.1 s to import, and seldom needed
+
+    m, n = free.shape
+    solved = linprog(
+        np.concatenate([np.zeros(n), -np.ones(m)]),
+        A_ub=hstack([csr_array(-free), eye_array(m)], format="csr"),
+        b_ub=np.zeros(m),
+        A_eq=np.hstack([tied, np.zeros((len(tied), m))]) if len(tied) else None,
+        b_eq=np.zeros(len(tied)) if len(tied) else None,
+        bounds=[(None, None)] * n + [(0, 1)] * m,
+        method="highs",
+    )
+    return np.asarray(_solution(solved)[n:] > 0.5, bool)
+
+
+def _solution(solved: "OptimizeResult") -> FloatArray:
+    if solved.x is None:
+        raise FitError(f"the linear programme of the existence test failed: {solved.message}")
+    return np.asarray(solved.x, np.float64)
+
+
+def _levels(free: FloatArray, tied: FloatArray, rising: BoolArray, n_entities: int) -> FloatArray:
+    """Smallest strengths' directions (E,) in which every rising term rises by at least one step."""
+    from scipy.optimize import linprog
+
+    fixed = np.vstack([tied, free[~rising]])
+    n = free.shape[1]
+    absolute = np.hstack([np.eye(n_entities), np.zeros((n_entities, n - n_entities)), -np.eye(n_entities)])
+    mirrored = absolute * np.concatenate([-np.ones(n), np.ones(n_entities)])
+    steps = np.hstack([-free[rising], np.zeros((int(rising.sum()), n_entities))])
+    solved = linprog(
+        np.concatenate([np.zeros(n), np.ones(n_entities)]),
+        A_ub=np.vstack([absolute, mirrored, steps]),
+        b_ub=np.concatenate([np.zeros(2 * n_entities), -np.ones(len(steps))]),
+        A_eq=np.hstack([fixed, np.zeros((len(fixed), n_entities))]) if len(fixed) else None,
+        b_eq=np.zeros(len(fixed)) if len(fixed) else None,
+        bounds=[(None, None)] * n + [(0, None)] * n_entities,
+        method="highs",
+    )
+    return _solution(solved)[:n_entities]
+
+
+def _describe(
+    terms: Terms, rising: BoolArray, masks: tuple[BoolArray, BoolArray, BoolArray], tied: FloatArray, free: FloatArray
+) -> Separation:
+    """Sort the entities into groups and levels."""
+    n_entities = terms.incidence.shape[0]
+    marked = []
+    at = 0
+    for mask in masks:
+        filled = np.zeros_like(mask)
+        size = int(mask.sum())
+        filled[mask] = rising[at : at + size]
+        marked.append(filled)
+        at += size
+    freedom = _null_space(np.vstack([tied, free[~rising]]))
+    group = _equal_rows(freedom[:n_entities])
+    levels = _levels(free, tied, rising, n_entities)
+    sizes = np.bincount(group)
+    largest = np.flatnonzero(sizes == sizes.max())
+    reference = group == largest[0] if len(largest) == 1 else np.zeros(n_entities, bool)
+    levels = levels - (levels[reference][0] if reference.any() else np.median(levels))
+    levels = np.where(np.abs(levels) < _TOLERANCE, 0.0, levels)
+    members = [tuple(np.flatnonzero(group == g).tolist()) for g in range(len(sizes))]
+    return Separation(
+        up=marked[0],
+        down=marked[1],
+        gap=marked[2],
+        groups=tuple(sorted(members, key=lambda m: (-levels[m[0]], m))),
+        reference=reference,
+        levels=levels,
+        sides=np.sign(levels).astype(np.int64),
+        bounded_thresholds=np.abs(freedom[n_entities:]).max(axis=1, initial=0.0) < _TOLERANCE,
+    )
+
+
+def _null_space(rows: FloatArray) -> FloatArray:
+    """(n, q) orthonormal directions along which no row changes."""
+    _, singular, right = np.linalg.svd(rows, full_matrices=True)
+    rank = int((singular > _TOLERANCE * max(1.0, singular.max(initial=0.0))).sum())
+    return right[rank:].T
+
+
+def _equal_rows(rows: FloatArray) -> IntArray:
+    """Number of the first equal row, made consecutive."""
+    distance = np.abs(rows[:, None, :] - rows[None, :, :]).max(axis=2, initial=0.0)
+    first = np.argmax(distance < _TOLERANCE, axis=1)
+    return np.unique(first, return_inverse=True)[1].astype(np.int64)

@@ -1,0 +1,183 @@
+"""From ratings to the fits of boards: select, pool, split into components, fit, cross-check."""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import polars as pl
+
+from s2s_assets.ranking.counts import (
+    CodedRatings,
+    FloatArray,
+    IntArray,
+    Problem,
+    Selection,
+    code_ratings,
+    entity_of,
+    problems,
+    select,
+)
+from s2s_assets.ranking.crosschecks import massey, partial_margin_bt, spearman
+from s2s_assets.ranking.elo import to_elo
+from s2s_assets.ranking.ordinal import RIDGE_LAMBDA, OrdinalFit, Status, fit_ordinal, fit_ridge
+from s2s_assets.ranking.ranks import estimate_ranks
+from s2s_assets.ranking.records import BoardFit, EntityFit
+from s2s_assets.ranking.spec import FitSpec
+
+SIDE = {1: "above", -1: "below"}
+"""Names of `OrdinalFit.sides`."""
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """One component of a board, pooled and fitted, with what resampling needs."""
+
+    spec: FitSpec
+    component: int | None
+    components: tuple[tuple[str, ...], ...]
+    n_within: int
+    problem: Problem
+    ordinal: OrdinalFit
+
+
+def fit_boards(
+    ratings: pl.DataFrame,
+    specs: Sequence[FitSpec],
+    families: Mapping[str, str] | None = None,
+    dropped_raters: frozenset[str] = frozenset(),
+) -> tuple[BoardFit, ...]:
+    """Fit every board that has ratings enough.
+
+    Args:
+        ratings: a `ratings` table; answers with an exclusion do not count.
+        specs: the boards.
+        families: model → family, for boards by family.
+        dropped_raters: raters left out of the `cleaned` variant.
+
+    Returns:
+        Fits in the order of `specs`; none for a board below its `min_ratings`.
+
+    Raises:
+        InputError: a score or config that cannot be, a missing family or slice column.
+        FitError: a fit that did not converge.
+    """
+    coded = code_ratings(ratings, dropped_raters)
+    return tuple(
+        record(prepared) for spec in specs for prepared in prepare(spec, select(coded, spec), coded, families or {})
+    )
+
+
+def prepare(
+    spec: FitSpec, selection: Selection, coded: CodedRatings, families: Mapping[str, str]
+) -> tuple[Prepared, ...]:
+    """Pool a board's selection by entity and fit each component."""
+    present = set(np.unique(selection.pairs).tolist())
+    labels = [entity_of(c, spec.by, families) if k in present else "" for k, c in enumerate(coded.configs)]
+    parts, n_within = problems(selection, labels)
+    if sum(len(part.cell) for part in parts) < spec.min_ratings:
+        return ()
+    components = tuple(part.entities for part in parts)
+    return tuple(
+        Prepared(spec, k if len(parts) > 1 else None, components, n_within, part, fit_ordinal(part))
+        for k, part in enumerate(parts)
+    )
+
+
+def record(prepared: Prepared) -> BoardFit:
+    """The published record of a fit, cross-checks included."""
+    problem, ordinal = prepared.problem, prepared.ordinal
+    engines = {"massey": massey(problem), "partial_margin_bt": partial_margin_bt(problem)}
+    ridge = fit_ridge(problem) if ordinal.status == "separated" else None
+    ranks = entity_ranks(ordinal)
+    used = set().union(*ordinal.layout.used)
+    return BoardFit(
+        spec=prepared.spec,
+        component=prepared.component,
+        status=_status(prepared),
+        reason=_reason(prepared),
+        n_ratings=len(problem.cell),
+        n_raters=len(np.unique(problem.rater)),
+        n_prompts=len(np.unique(problem.prompt)),
+        n_within=prepared.n_within,
+        thresholds=tuple(none_if_nan(t) for t in ordinal.thresholds.tolist()),
+        merged_scores=tuple(m for m in range(4) if m not in used),
+        log_likelihood=none_if_nan(ordinal.log_likelihood),
+        components=prepared.components,
+        ridge_lambda=None if ridge is None else RIDGE_LAMBDA,
+        entities=_entities(prepared, ranks, engines, ridge),
+        spearman_massey=spearman(ordinal.strengths, engines["massey"]),
+        spearman_partial_margin_bt=spearman(ordinal.strengths, engines["partial_margin_bt"]),
+    )
+
+
+def entity_ranks(ordinal: OrdinalFit) -> IntArray:
+    """Ranks (E,) of a fit's entities."""
+    return estimate_ranks(ordinal.strengths, ordinal.levels)
+
+
+def entity_order(ordinal: OrdinalFit) -> IntArray:
+    """Numbers of the entities by rank, then name (entities are numbered by name)."""
+    return np.argsort(entity_ranks(ordinal), kind="stable")
+
+
+def none_if_nan(value: float) -> float | None:
+    """A finite value, or None."""
+    return value if math.isfinite(value) else None
+
+
+def _entities(
+    prepared: Prepared, ranks: IntArray, engines: Mapping[str, FloatArray], ridge: FloatArray | None
+) -> tuple[EntityFit, ...]:
+    problem, ordinal = prepared.problem, prepared.ordinal
+    elo = to_elo(ordinal.strengths)
+    n_ratings = abs(problem.incidence) @ problem.counts.sum(axis=0)
+    n_raters, n_prompts = _distinct(problem, problem.rater), _distinct(problem, problem.prompt)
+    return tuple(
+        EntityFit(
+            entity=problem.entities[e],
+            strength=none_if_nan(float(ordinal.strengths[e])),
+            elo=none_if_nan(float(elo[e])),
+            rank=int(ranks[e]),
+            bound=SIDE.get(int(ordinal.sides[e])),
+            ridge=None if ridge is None else float(ridge[e]),
+            massey=none_if_nan(float(engines["massey"][e])),
+            partial_margin_bt=none_if_nan(float(engines["partial_margin_bt"][e])),
+            n_ratings=int(n_ratings[e]),
+            n_raters=int(n_raters[e]),
+            n_prompts=int(n_prompts[e]),
+        )
+        for e in entity_order(ordinal)
+    )
+
+
+def _distinct(problem: Problem, factor: IntArray) -> IntArray:
+    """(E,) number of raters or prompts that an entity has ratings from."""
+    seen = np.zeros((len(problem.entities), int(factor.max(initial=0)) + 1), bool)
+    ends = problem.pairs[problem.cell % len(problem.pairs)]
+    seen[ends[:, 0], factor] = seen[ends[:, 1], factor] = True
+    return np.asarray(seen.sum(axis=1), np.int64)
+
+
+def _status(prepared: Prepared) -> Status:
+    return prepared.ordinal.status if prepared.component is None else "disconnected"
+
+
+def _reason(prepared: Prepared) -> str | None:
+    """What a reader must know about the fit, in words."""
+    said = []
+    if prepared.component is not None:
+        groups = "; ".join(", ".join(c) for c in prepared.components)
+        said.append(f"no ratings connect these groups, so each is ranked by itself: {groups}")
+    if prepared.ordinal.status == "undefined":
+        said.append("all ratings are ties: nothing tells the entities apart, and intervals are undefined")
+    elif prepared.ordinal.status == "separated":
+        said.append(_separation_reason(prepared.ordinal))
+    return "; ".join(said) or None
+
+
+def _separation_reason(ordinal: OrdinalFit) -> str:
+    groups = " above ".join("{" + ", ".join(group) + "}" for group in ordinal.groups)
+    if len(ordinal.groups) < 2:
+        return "thresholds diverge: no finite maximum of the likelihood exists for them"
+    return f"no finite maximum of the likelihood exists: {groups} by an unbounded amount; ridge values are a fallback"

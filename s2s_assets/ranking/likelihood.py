@@ -1,0 +1,260 @@
+"""The ordinal Bradley-Terry likelihood with symmetric thresholds.
+
+P(Y <= k) = σ(τ_k - d), d = s_i - s_j, σ the logistic function, τ symmetric about 0: edges -t3, -t2, -t1, t1, t2, t3.
+With σ(b) - σ(a) = σ(b) · σ(-a) · (1 - e^(a - b)) the log-likelihood of counts falls apart into one logistic term per
+edge and side, and one term per gap between edges:
+
+    ℓ = Σ_pair Σ_edge [ up · log σ(e - d) + down · log σ(d - e) ] + Σ_gap N · log(1 - e^-gap)
+
+`up` are the ratings in the score just below the edge, `down` those just above it, N the ratings inside a gap. There is
+no cancellation in it, its derivatives are those of logistic regression, and it is concave in (s, t) (Pratt 1981).
+
+An unused |score| has no edge of its own: the two thresholds around it are one (equal to the fit on the reduced scale).
+Without ties the inner edge is 0 and t1 is left out; without ±3 the outer edge is infinite. Strata are rubrics that
+share s and have thresholds of their own; their edges stand side by side.
+
+Fractional Bradley-Terry is the layout with |score| 3 only: one edge at 0, no thresholds.
+
+Shapes: E entities, P pairs, K edges, T thresholds, B data sets (resamples) fitted side by side, always last.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+from scipy.sparse import csr_array, hstack, kron
+from scipy.special import log_expit
+
+from s2s_assets.ranking.counts import SCORES, FloatArray, IntArray, Problem
+
+
+@dataclass(frozen=True)
+class Layout:
+    """Which edges there are, and what they are made of."""
+
+    used: tuple[tuple[int, ...], ...]
+    """|scores| in use, ascending, by stratum."""
+    edges: FloatArray
+    """(K, T): edge positions are `edges @ t`."""
+    gaps: FloatArray
+    """(T, T): widths of the bounded gaps are `gaps @ t`."""
+    below: IntArray
+    """(K,) plane of the score just below each edge."""
+    above: IntArray
+    gap_planes: FloatArray
+    """(T, planes): which planes' ratings lie inside each gap."""
+
+    @property
+    def thresholds(self) -> int:
+        """T."""
+        return int(self.edges.shape[1])
+
+
+@dataclass(frozen=True)
+class Terms:
+    """The counts that enter the likelihood, with the pairs they belong to."""
+
+    layout: Layout
+    pairs: IntArray
+    """(P, 2)."""
+    incidence: csr_array
+    """(E, P)."""
+    up: FloatArray
+    """(K, P, B)."""
+    down: FloatArray
+    """(K, P, B)."""
+    gap: FloatArray
+    """(T, B)."""
+
+
+@dataclass(frozen=True)
+class Derivatives:
+    """Gradient (E + T, B) and negative Hessian (B, E + T, E + T) at one point."""
+
+    gradient: FloatArray
+    information: FloatArray
+
+
+def used_magnitudes(totals: FloatArray) -> tuple[tuple[int, ...], ...]:
+    """|scores| with any ratings, by stratum, from totals (planes,)."""
+    by_stratum = totals.reshape(-1, SCORES)
+    either = by_stratum[:, 3:] + by_stratum[:, 3::-1]
+    return tuple(tuple(np.flatnonzero(row).tolist()) for row in either)
+
+
+def layout_of(used: Sequence[Sequence[int]]) -> Layout:
+    """The layout of the |scores| in use by stratum; a stratum of ties only has no edge."""
+    parts = [_stratum(magnitudes) for magnitudes in used]
+    sizes = [gaps.shape[0] for _, gaps, _, _ in parts]
+    edges = np.zeros((sum(len(e) for e, *_ in parts), sum(sizes)))
+    gaps = np.zeros((sum(sizes), sum(sizes)))
+    gap_planes = np.zeros((sum(sizes), SCORES * len(parts)))
+    ladder: list[IntArray] = []
+    row = column = 0
+    for stratum, (own_edges, own_gaps, inside, scores) in enumerate(parts):
+        n_edges, n_thresholds = own_edges.shape
+        block = slice(column, column + n_thresholds)
+        edges[row : row + n_edges, block] = own_edges
+        gaps[block, block] = own_gaps
+        gap_planes[block, stratum * SCORES : (stratum + 1) * SCORES] = inside
+        ladder.append(scores + 3 + stratum * SCORES)
+        row, column = row + n_edges, column + n_thresholds
+    empty = np.zeros(0, np.int64)
+    return Layout(
+        used=tuple(tuple(m) for m in used),
+        edges=edges,
+        gaps=gaps,
+        below=np.concatenate([empty, *(planes[:-1] for planes in ladder)]),
+        above=np.concatenate([empty, *(planes[1:] for planes in ladder)]),
+        gap_planes=gap_planes,
+    )
+
+
+def _stratum(magnitudes: Sequence[int]) -> tuple[FloatArray, FloatArray, FloatArray, IntArray]:
+    """Edges (K, T), gaps (T, T), ratings inside gaps (T, 7) and the scores in use, ascending."""
+    ties = 0 in magnitudes
+    n = max(len(magnitudes) - 1, 0)
+    upper = np.eye(n)
+    middle = np.zeros((0 if ties or not magnitudes else 1, n))
+    gaps = np.eye(n) - np.eye(n, k=-1)
+    inside = np.zeros((n, SCORES))
+    for k, magnitude in enumerate(magnitudes[:n]):
+        inside[k, [3 - magnitude, 3 + magnitude]] = 1.0
+    if ties and n:
+        gaps[0, 0] = 2.0
+    scores = sorted({*magnitudes, *(-m for m in magnitudes)})
+    return np.vstack([-upper[::-1], middle, upper]), gaps, inside, np.array(scores, np.int64)
+
+
+def terms_of(problem: Problem, layout: Layout, counts: FloatArray) -> Terms:
+    """The terms of counts (planes, P, B) in a layout that uses all of their |scores|."""
+    return Terms(
+        layout=layout,
+        pairs=problem.pairs,
+        incidence=problem.incidence,
+        up=counts[layout.below],
+        down=counts[layout.above],
+        gap=layout.gap_planes @ counts.sum(axis=1),
+    )
+
+
+def starting_thresholds(layout: Layout, totals: FloatArray) -> FloatArray:
+    """Thresholds (T, B) that give the marginal shares of |score| where all entities are equal.
+
+    Args:
+        layout: of the |scores| in use.
+        totals: (planes, B) ratings by plane.
+    """
+    parts = []
+    for stratum, magnitudes in enumerate(layout.used):
+        own = totals[stratum * SCORES : (stratum + 1) * SCORES]
+        by_magnitude = (
+            np.stack([own[3 + m] + (own[3 - m] if m else 0.0) for m in magnitudes]) if magnitudes else own[:0]
+        )
+        share = np.cumsum(by_magnitude, axis=0)[:-1] / np.maximum(by_magnitude.sum(axis=0), 1.0)
+        parts.append(np.log1p(share) - np.log1p(-share))
+    return np.concatenate(parts) if parts else np.zeros((0, totals.shape[1]))
+
+
+def log_likelihood(terms: Terms, strengths: FloatArray, thresholds: FloatArray) -> FloatArray:
+    """ℓ (B,) at strengths (E, B) and thresholds (T, B)."""
+    edges = terms.layout.edges @ thresholds
+    d = strengths[terms.pairs[:, 0]] - strengths[terms.pairs[:, 1]]
+    total = np.zeros(d.shape[1])
+    for up, down, edge in zip(terms.up, terms.down, edges, strict=True):
+        total += (up * log_expit(edge - d) + down * log_expit(d - edge)).sum(axis=0)
+    width = np.where(terms.gap > 0, terms.layout.gaps @ thresholds, 1.0)
+    return np.asarray(total + (terms.gap * np.log(-np.expm1(-width))).sum(axis=0), np.float64)
+
+
+def derivatives(terms: Terms, strengths: FloatArray, thresholds: FloatArray) -> Derivatives:
+    """Gradient and negative Hessian of ℓ at strengths (E, B) and thresholds (T, B)."""
+    layout, (i, j) = terms.layout, terms.pairs.T
+    ratio = np.exp(strengths[i] - strengths[j])
+    n_edges, n_pairs, n_sets = terms.up.shape
+    slope, weight = np.zeros((n_pairs, n_sets)), np.zeros((n_pairs, n_sets))
+    mixed = np.zeros((layout.thresholds, n_pairs, n_sets))
+    edge_gradient, edge_weight = np.zeros((n_edges, n_sets)), np.zeros((n_edges, n_sets))
+    for k, edge in enumerate(np.exp(layout.edges @ thresholds)):
+        above = ratio / (ratio + edge)  # σ(d - e)
+        expected = (terms.up[k] + terms.down[k]) * above
+        residual = terms.down[k] - expected
+        curvature = expected - expected * above
+        slope += residual
+        weight += curvature
+        edge_gradient[k] = -residual.sum(axis=0)
+        edge_weight[k] = curvature.sum(axis=0)
+        for t in np.flatnonzero(layout.edges[k]):
+            mixed[t] += layout.edges[k, t] * curvature
+    gap_gradient, gap_weight = _gap_derivatives(terms, thresholds)
+    gradient = np.vstack([terms.incidence @ slope, layout.edges.T @ edge_gradient + layout.gaps.T @ gap_gradient])
+    threshold_block = _quadratic(layout.edges, edge_weight) + _quadratic(layout.gaps, gap_weight)
+    return Derivatives(gradient, _information(terms, weight, mixed, threshold_block))
+
+
+def _gap_derivatives(terms: Terms, thresholds: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """First and negative second derivative (T, B) of N · log(1 - e^-gap) in the gap's width."""
+    width = np.where(terms.gap > 0, terms.layout.gaps @ thresholds, 1.0)
+    rate = 1.0 / np.expm1(width)
+    return terms.gap * rate, terms.gap * rate * (1.0 + rate)
+
+
+def _quadratic(matrix: FloatArray, weight: FloatArray) -> FloatArray:
+    """For each b: matrix' · diag(weight_b) · matrix, (T, T, B)."""
+    n_thresholds = matrix.shape[1]
+    outer = (matrix[:, :, None] * matrix[:, None, :]).reshape(len(matrix), n_thresholds**2)
+    return (outer.T @ weight).reshape(n_thresholds, n_thresholds, weight.shape[1])
+
+
+def _information(terms: Terms, weight: FloatArray, mixed: FloatArray, threshold_block: FloatArray) -> FloatArray:
+    """(B, E + T, E + T): the weighted Laplacian of the pairs, bordered by the thresholds."""
+    n_entities, n_sets, n = terms.incidence.shape[0], weight.shape[1], terms.incidence.shape[0] + len(mixed)
+    i, j = terms.pairs.T
+    information = np.zeros((n_sets, n, n))
+    flat = information.reshape(n_sets, n * n)
+    flat[:, i * n + j] = flat[:, j * n + i] = -weight.T
+    diagonal = np.arange(n_entities) * (n + 1)
+    flat[:, diagonal] = (abs(terms.incidence) @ weight).T
+    for t, pair_weights in enumerate(mixed):
+        border = (terms.incidence @ pair_weights).T
+        information[:, :n_entities, n_entities + t] = information[:, n_entities + t, :n_entities] = -border
+    information[:, n_entities:, n_entities:] = threshold_block.transpose(2, 0, 1)
+    return information
+
+
+def cell_scores(terms: Terms, strengths: FloatArray, thresholds: FloatArray) -> csr_array:
+    """Gradient of one rating's log-likelihood by cell: (planes · P, E + T), for one data set.
+
+    Args:
+        terms: with B = 1; where a term is masked out (count 0) it has no score either.
+        strengths: (E,).
+        thresholds: (T,).
+    """
+    layout, n_pairs = terms.layout, len(terms.pairs)
+    n_planes = SCORES * len(layout.used)
+    d = strengths[terms.pairs[:, 0]] - strengths[terms.pairs[:, 1]]
+    slope, turn = np.zeros((n_planes, n_pairs)), np.zeros((n_planes, n_pairs, layout.thresholds))
+    above = 1.0 / (1.0 + np.exp((layout.edges @ thresholds)[:, None] - d))
+    for k, (low, high) in enumerate(zip(layout.below, layout.above, strict=True)):
+        pull = np.where(terms.up[k, :, 0] > 0, -above[k], 0.0)
+        push = np.where(terms.down[k, :, 0] > 0, 1.0 - above[k], 0.0)
+        slope[low] += pull
+        slope[high] += push
+        turn[low] -= pull[:, None] * layout.edges[k]
+        turn[high] -= push[:, None] * layout.edges[k]
+    gap_gradient, _ = _gap_derivatives(terms, thresholds[:, None])
+    per_rating = np.where(terms.gap > 0, gap_gradient / np.maximum(terms.gap, 1.0), 0.0)
+    turn += ((layout.gap_planes * per_rating).T @ layout.gaps)[:, None, :]
+    return _score_table(terms, slope.ravel(), turn.reshape(n_planes * n_pairs, -1))
+
+
+def _score_table(terms: Terms, slope: FloatArray, turn: FloatArray) -> csr_array:
+    n_planes = len(slope) // max(len(terms.pairs), 1)
+    sides = kron(np.ones((n_planes, 1)), terms.incidence.T, format="csr")
+    return csr_array(hstack([sides.multiply(slope[:, None]), csr_array(turn)], format="csr"))
+
+
+def as_batch(values: npt.NDArray[np.float64]) -> FloatArray:
+    """One data set as a batch of one: a last axis of length 1."""
+    return values[..., None]

@@ -1,0 +1,111 @@
+"""What a board consists of: the fit, the uncertainty, and both together.
+
+Strengths are in logits, Elo and intervals in Elo points; None is "there is none", never NaN.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from s2s_assets.ranking.ordinal import Status
+from s2s_assets.ranking.spec import FitSpec
+
+
+@dataclass(frozen=True)
+class EntityFit:
+    """One entity of a fit."""
+
+    entity: str
+    strength: float | None
+    """Logits, mean 0 over the entities that have one; None where it is unbounded."""
+    elo: float | None
+    rank: int
+    bound: str | None
+    """`above` or `below`: the rest, by an unbounded amount."""
+    ridge: float | None
+    """The flagged fallback of separated data."""
+    massey: float | None
+    partial_margin_bt: float | None
+    n_ratings: int
+    n_raters: int
+    n_prompts: int
+
+
+@dataclass(frozen=True)
+class BoardFit:
+    """One fit; a disconnected board has one for each component."""
+
+    spec: FitSpec
+    component: int | None
+    """Number of the component, None where the board is connected."""
+    status: Status
+    reason: str | None
+    n_ratings: int
+    n_raters: int
+    n_prompts: int
+    n_within: int
+    """Ratings left out because both answers are of one entity."""
+    thresholds: tuple[float | None, ...]
+    """Of the |scores| in use, ascending, stratum by stratum; None where it diverges."""
+    merged_scores: tuple[int, ...]
+    """|scores| that no rating has."""
+    log_likelihood: float | None
+    components: tuple[tuple[str, ...], ...]
+    ridge_lambda: float | None
+    entities: tuple[EntityFit, ...]
+    """By rank, then name."""
+    spearman_massey: float | None
+    spearman_partial_margin_bt: float | None
+
+    @property
+    def fit(self) -> str:
+        """The fit's id."""
+        return self.spec.fit if self.component is None else f"{self.spec.fit}/{self.component}"
+
+
+@dataclass(frozen=True)
+class EntityInterval:
+    """The uncertainty of one entity."""
+
+    entity: str
+    ci_low: float | None
+    ci_high: float | None
+    rank_low: int | None
+    rank_high: int | None
+    se_sandwich: float | None
+    sandwich_low: float | None
+    sandwich_high: float | None
+    valid_resamples: int
+    """Resamples in which the entity has a value; ±infinity is one."""
+    bound: str | None
+    """`above` or `below` where that end of the bootstrap interval is infinite; `both` where both are."""
+
+
+@dataclass(frozen=True)
+class PairInterval:
+    """Two entities compared, a before b by name."""
+
+    a: str
+    b: str
+    n: int
+    mean_score: float | None
+    """Mean score of the pair's ratings, > 0 where a is better."""
+    difference: float | None
+    """Elo of a less Elo of b."""
+    ci_low: float | None
+    ci_high: float | None
+
+
+@dataclass(frozen=True)
+class BoardIntervals:
+    """The uncertainty of one fit, entities in the fit's order."""
+
+    fit: str
+    resamples: int
+    reason: str | None
+    """Why the sandwich is missing or was clipped."""
+    entities: tuple[EntityInterval, ...]
+    pairs: tuple[PairInterval, ...]
+    draws: npt.NDArray[np.float64]
+    """(entities, resamples) strengths; NaN where the resample has no value."""

@@ -1,0 +1,206 @@
+"""The ordinal fit of many resamples at once.
+
+All resamples share the full data's Hessian H, so the first step is a chord step from the full fit θ: with g_b the
+gradient of resample b at θ, θ_b = θ + H⁻¹ g_b · N / N_b, one matrix product for all. Batched Newton does the rest, each
+resample until its own step is below 1e-7 (its error is then the square of that), so that its answer does not depend on
+what else is in the batch. What does not converge is tested for existence and fitted by itself.
+
+A resample has no value for an entity that it lost, nor, where it split the graph, for those outside the largest
+component (by entities, then by ratings). One that separates an entity gives it ±infinity. |Scores| that a resample
+lost are merged in it, as in any data. Strengths are shifted so that, over the entities with a finite value both in the
+resample and in the full data, the means of the two agree: else losing a top entity would move all others.
+"""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+import numpy.typing as npt
+from scipy.sparse import coo_array
+from scipy.sparse.csgraph import connected_components
+
+from s2s_assets.ranking.counts import SCORES, FloatArray, Problem
+from s2s_assets.ranking.likelihood import (
+    Terms,
+    cell_scores,
+    derivatives,
+    layout_of,
+    starting_thresholds,
+    terms_of,
+    used_magnitudes,
+)
+from s2s_assets.ranking.ordinal import OrdinalFit, fit_counts
+
+BoolArray = npt.NDArray[np.bool_]
+_STEP_TOLERANCE = 1e-7
+_MAX_STEPS = 15
+_FAR = 30.0
+"""Logits from the mean beyond which a resample is taken out of the batch and fitted by itself."""
+_DAMPING = 1e-10
+"""Share of the mean diagonal added to it: keeps the solver from a singular matrix and leaves the fixed point alone."""
+_TO_BOUNDARY = 0.9
+"""Share of a gap that one step may close."""
+
+
+@dataclass(frozen=True)
+class Refitter:
+    """What all resamples of a fitted problem share."""
+
+    problem: Problem
+    ordinal: OrdinalFit
+    scores: FloatArray
+    """(planes · P, E + T) score of a rating by cell, times H⁻¹: the chord step of one rating."""
+
+    @classmethod
+    def of(cls, problem: Problem, ordinal: OrdinalFit) -> "Refitter":
+        """Prepare the chord step."""
+        if ordinal.maximum is None or ordinal.terms is None:
+            return cls(problem, ordinal, np.zeros((problem.counts.size, 0)))
+        scores = cell_scores(ordinal.terms, ordinal.maximum.strengths, ordinal.maximum.thresholds)
+        bread = np.linalg.pinv(ordinal.maximum.information, rcond=1e-13, hermitian=True)
+        return cls(problem, ordinal, scores @ bread)
+
+    def refit(self, counts: FloatArray) -> FloatArray:
+        """Strengths (E, B) of resampled counts (planes, P, B); ±inf separated, NaN without a value."""
+        kept, present = _largest_component(self.problem, counts)
+        values = np.full((len(self.problem.entities), counts.shape[2]), np.nan)
+        used = _patterns(kept)
+        for pattern in np.unique(used, axis=1).T:
+            at = np.flatnonzero((used == pattern[:, None]).all(axis=0))
+            values[:, at] = self._refit_pattern(kept[:, :, at], present[:, at])
+        return self._anchored(np.where(present, values, np.nan))
+
+    def _refit_pattern(self, counts: FloatArray, present: BoolArray) -> FloatArray:
+        """Resamples that use the same |scores|."""
+        totals = counts.sum(axis=1)
+        layout = layout_of(used_magnitudes(totals[:, 0]))
+        if not len(layout.below):  # ties only, or nothing: entities cannot be told apart
+            return np.full(present.shape, np.nan)
+        terms = terms_of(self.problem, layout, counts)
+        start = np.vstack([np.zeros(present.shape), starting_thresholds(layout, totals)])
+        if layout.used == self.ordinal.layout.used and self.ordinal.status == "ok":
+            start = self._chord(terms, counts, start)
+        values, converged = newton(terms, start)
+        for b in np.flatnonzero(~converged):
+            values[:, b] = self._refit_alone(counts[:, :, b], present[:, b])
+        return values
+
+    def _chord(self, terms: Terms, counts: FloatArray, otherwise: FloatArray) -> FloatArray:
+        """(E + T, B) chord step from the full fit, or `otherwise` where it leads out of bounds."""
+        flat = counts.reshape(-1, counts.shape[2])
+        share = self.problem.counts.sum() / flat.sum(axis=0)
+        full = np.concatenate([self.ordinal.strengths, self.ordinal.thresholds])
+        start = full[:, None] + (self.scores.T @ flat) * share
+        open_gaps = (terms.layout.gaps @ start[len(self.problem.entities) :] > 0).all(axis=0)
+        return np.where(open_gaps & (np.abs(start).max(axis=0) < _FAR), start, otherwise)
+
+    def _refit_alone(self, counts: FloatArray, present: BoolArray) -> FloatArray:
+        """(E,) strengths of one resample, existence tested."""
+        inside = np.flatnonzero(present)
+        number = np.full(len(present), -1)
+        number[inside] = np.arange(len(inside))
+        rated = counts.sum(axis=0) > 0
+        part = replace(
+            self.problem,
+            entities=tuple(self.problem.entities[e] for e in inside),
+            pairs=number[self.problem.pairs[rated]],
+        )
+        fit = fit_counts(part, counts[:, rated])
+        values = np.full(len(present), np.nan)
+        infinite = np.where(fit.sides == 0, np.nan, fit.sides * np.inf)
+        values[inside] = np.where(np.isnan(fit.strengths), infinite, fit.strengths)
+        return values
+
+    def _anchored(self, values: FloatArray) -> FloatArray:
+        """Shift each resample onto the full data's mean over the entities that are finite in both."""
+        full = self.ordinal.strengths[:, None]
+        both = np.isfinite(values) & np.isfinite(full)
+        n = np.maximum(both.sum(axis=0), 1)
+        gap = np.where(both, full - np.where(both, values, 0.0), 0.0).sum(axis=0) / n
+        return np.asarray(values + gap, np.float64)
+
+
+def newton(terms: Terms, start: FloatArray) -> tuple[FloatArray, BoolArray]:
+    """Newton for all data sets of `terms` side by side.
+
+    Args:
+        terms: B data sets; an entity without ratings keeps the strength it starts with.
+        start: (E + T, B) with open gaps.
+
+    Returns:
+        Strengths (E, B), and whether each data set converged (B,).
+    """
+    n = terms.incidence.shape[0]
+    theta, converged = start.copy(), np.zeros(start.shape[1], bool)
+    active = np.arange(start.shape[1])
+    for _ in range(_MAX_STEPS):
+        part = terms if len(active) == start.shape[1] else _only(terms, active)
+        step = _steps(part, theta[:, active])
+        theta[:, active] += step * _shortening(part, theta[n:, active], step[n:])
+        done = np.abs(step).max(axis=0) < _STEP_TOLERANCE
+        converged[active[done]] = True
+        centred = theta[:n, active] - theta[:n, active].mean(axis=0)
+        active = active[~done & (np.abs(centred).max(axis=0) < _FAR)]
+        if not len(active):
+            break
+    return theta[:n], converged
+
+
+def _only(terms: Terms, at: npt.NDArray[np.intp]) -> Terms:
+    return replace(terms, up=terms.up[:, :, at], down=terms.down[:, :, at], gap=terms.gap[:, at])
+
+
+def _steps(terms: Terms, theta: FloatArray) -> FloatArray:
+    """(E + T, B) Newton steps, mean 0 in the strengths."""
+    n = terms.incidence.shape[0]
+    at = derivatives(terms, theta[:n], theta[n:])
+    information = at.information
+    diagonal = np.einsum("bkk->bk", information)
+    scale = diagonal[:, :n].mean(axis=1)
+    information[:, :n, :n] += (scale / n)[:, None, None]  # removes the common shift
+    diagonal[:, :n] += np.where(
+        diagonal[:, :n] <= (scale / n)[:, None], scale[:, None], 0.0
+    )  # entities without ratings
+    diagonal += (_DAMPING * scale)[:, None]
+    return np.asarray(np.linalg.solve(information, at.gradient.T[:, :, None])[:, :, 0].T, np.float64)
+
+
+def _shortening(terms: Terms, thresholds: FloatArray, step: FloatArray) -> FloatArray:
+    """(B,) share of each step that closes no gap by more than the limit."""
+    width, change = terms.layout.gaps @ thresholds, terms.layout.gaps @ step
+    closing = np.where(change < 0, -_TO_BOUNDARY * width / np.where(change < 0, change, -1.0), 1.0)
+    return np.asarray(closing.min(axis=0, initial=1.0), np.float64)
+
+
+def _patterns(counts: FloatArray) -> BoolArray:
+    """(strata · 4, B): which |scores| each resample uses."""
+    totals = counts.sum(axis=1).reshape(-1, SCORES, counts.shape[2])
+    used = totals[:, 3:] + totals[:, 3::-1] > 0
+    return np.asarray(used.reshape(-1, counts.shape[2]), bool)
+
+
+def _largest_component(problem: Problem, counts: FloatArray) -> tuple[FloatArray, BoolArray]:
+    """Counts without the pairs outside each resample's largest component, and its entities (E, B)."""
+    rated = counts.sum(axis=0)
+    degree = abs(problem.incidence) @ rated
+    present = np.asarray(degree > 0)
+    missing_pairs = np.flatnonzero((rated == 0).any(axis=0))
+    kept = counts
+    for b in missing_pairs:
+        members = _members(problem, rated[:, b], degree[:, b])
+        if (members != present[:, b]).any():
+            if kept is counts:
+                kept = counts.copy()
+            present[:, b] = members
+            kept[:, ~members[problem.pairs[:, 0]], b] = 0.0
+    return kept, present
+
+
+def _members(problem: Problem, rated: FloatArray, degree: FloatArray) -> BoolArray:
+    """(E,) entities of the largest component of one resample."""
+    n = len(problem.entities)
+    pairs = problem.pairs[rated > 0]
+    graph = coo_array((np.ones(len(pairs)), pairs.T), shape=(n, n))
+    _, label = connected_components(graph, directed=False)
+    size, weight = np.bincount(label[degree > 0], minlength=n), np.bincount(label, weights=degree, minlength=n)
+    best = np.lexsort((np.arange(n), -weight[:n], -size[:n]))[0]
+    return np.asarray((label == best) & (degree > 0), bool)
