@@ -65,6 +65,8 @@ def recognize(pcm: bytes) -> str:
     if not len(heard):
         return ""
     decoder = _decoder()
+    # Means and noise levels would go on from the prompt before, and the text would depend on the order of the prompts.
+    decoder.reinit_feat()
     decoder.start_utt()
     decoder.process_raw(soxr.resample(heard, RATE_HZ, MODEL_RATE_HZ).tobytes(), full_utt=True)
     decoder.end_utt()

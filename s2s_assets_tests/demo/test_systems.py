@@ -72,6 +72,19 @@ def test_a_prompt_is_recognised_once_by_all_and_for_good(tmp_path: Path) -> None
             systems.close()
 
 
+def test_what_is_heard_does_not_depend_on_what_came_before(tmp_path: Path) -> None:
+    files = ("asterisk_en/priv-recordintro.flac", "asterisk_en/tt-somethingwrong.flac")
+
+    def heard(order: tuple[str, ...], cache: Path) -> dict[str, str]:
+        systems = DemoSystems(cache)
+        try:
+            return {file: asyncio.run(systems.recognizer.text_of(prompt(file))) for file in order}
+        finally:
+            systems.close()
+
+    assert heard(files, tmp_path / "a") == heard(files[::-1], tmp_path / "b")
+
+
 def test_silence_is_no_words(systems: DemoSystems) -> None:
     async def heard() -> list[str]:
         return [await systems.recognizer.text_of(pcm) for pcm in (b"", bytes(2 * RATE_HZ))]
