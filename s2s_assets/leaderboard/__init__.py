@@ -8,6 +8,8 @@ from s2s_assets.leaderboard.assemble import Board, build_board, read_board
 from s2s_assets.leaderboard.charts import ForestRow, Matrix, forest, heatmap
 from s2s_assets.leaderboard.inputs import BoardInputs, Clusters, Facts, Known, Previous, Run, coverage, facts_of
 from s2s_assets.leaderboard.png import markdown_image, svg_to_png, thumbnail
+from s2s_assets.leaderboard.ranking_files import write_ranking
+from s2s_assets.leaderboard.recovery import Recovery, recovery, recovery_paragraphs
 from s2s_assets.leaderboard.release import Release, Sealing, damage, last_release, read_index, seal
 
 __all__ = [
@@ -19,6 +21,7 @@ __all__ = [
     "Known",
     "Matrix",
     "Previous",
+    "Recovery",
     "Release",
     "Run",
     "Sealing",
@@ -30,9 +33,13 @@ __all__ = [
     "heatmap",
     "last_release",
     "markdown_image",
+    "previous_release",
     "read_board",
     "read_index",
+    "recovery",
+    "recovery_paragraphs",
     "seal",
     "svg_to_png",
     "thumbnail",
+    "write_ranking",
 ]

@@ -12,14 +12,15 @@ from typing import Any
 import polars as pl
 
 from s2s_assets.leaderboard import columns
-from s2s_assets.leaderboard.board import VARIANTS, leaderboard_rows, pairwise_rows, published
+from s2s_assets.leaderboard.board import FIT_KEYS, VARIANTS, leaderboard_rows, pairwise_rows, published
 from s2s_assets.leaderboard.changes import compare
-from s2s_assets.leaderboard.content import Sources, facts_line, forest_of, sections
+from s2s_assets.leaderboard.content import sections
 from s2s_assets.leaderboard.inputs import BoardInputs
 from s2s_assets.leaderboard.numbers import counted
 from s2s_assets.leaderboard.page import Stamp, render
 from s2s_assets.leaderboard.png import svg_to_png
-from s2s_assets.leaderboard.write import document_bytes, table_files
+from s2s_assets.leaderboard.sources import Sources, facts_line, forest_boards, forest_of
+from s2s_assets.leaderboard.write import document_bytes, safe_name, table_files
 from s2s_assets.study import ReleaseError, digest
 
 ANCHOR = "Elo = 1000 + (400 / ln 10) s; the mean over the published entities of each fit is 1000"
@@ -35,7 +36,7 @@ class Board:
     files: Mapping[str, bytes]
     """Name → bytes: page, tables, method, charts, and the page's content."""
     data_hash: str
-    data_date: date
+    data_date: date | None
     headline: tuple[Mapping[str, Any], ...]
     """The headline's rows."""
     leaderboard: pl.DataFrame
@@ -43,17 +44,27 @@ class Board:
 
     @property
     def release(self) -> str:
-        """The name that a release of this board has."""
+        """The name that a release of this board has.
+
+        Raises:
+            ReleaseError: the data have no date.
+        """
+        if self.data_date is None:
+            raise ReleaseError("the answers have no date, which a release is named by; import them with submitted_at")
         return f"{self.data_date.isoformat()}-{self.data_hash[:8]}"
 
     @property
     def forest_svg(self) -> str:
         """The headline's forest plot."""
-        return self.files["forest.svg"].decode()
+        return self.files[f"forest-{safe_name(self.headline[0]['rubric'])}.svg"].decode()
 
 
-def build_board(inputs: BoardInputs) -> Board:
+def build_board(inputs: BoardInputs, *, draft: bool = True) -> Board:
     """Everything that is published of a board.
+
+    Args:
+        inputs: tables and facts.
+        draft: whether the page says that it is one.
 
     Raises:
         ReleaseError: an entity, rubric or slice that is not of the study, or no fit at all.
@@ -61,21 +72,22 @@ def build_board(inputs: BoardInputs) -> Board:
     clusters = tuple(inputs.clusters.members) if inputs.clusters else ()
     rows = leaderboard_rows(inputs.facts, inputs.fits, inputs.cis, inputs.coverage, clusters)
     if rows.is_empty():
-        raise ReleaseError("no fit ranks anything: the board would be empty; import ratings first")
+        raise ReleaseError("no fit ranks anything, so the board would be empty: bring ratings of two names or more")
     pairs = pairwise_rows(inputs.facts, inputs.fits, inputs.cis, clusters)
     sources = Sources(inputs, rows, pairs)
     data_hash = digest([inputs.run.ratings_version, published(rows).to_dicts(), published(pairs).to_dicts()])
-    page, parts = page_facts(sources, data_hash), [asdict(s) for s in sections(sources)]
+    charts, shown = chart_files(sources)
+    page, parts = page_facts(sources, data_hash, shown), [asdict(s) for s in sections(sources)]
     methodology = method_facts(sources, data_hash)
     changes = compare(published(rows).to_dicts(), methodology, inputs.previous, inputs.facts.retired)
-    draft = render(page, parts, Stamp(draft=True), changes.page(sources.caption))
+    html = render(page, parts, Stamp(draft=draft), changes.page(sources.caption))
     files = {
-        "index.html": draft,
+        "index.html": html,
         **table_files("leaderboard", published(rows)),
         **table_files("pairwise", published(pairs)),
         "methodology.json": document_bytes(methodology),
         "schema.json": document_bytes(columns.describe()),
-        **chart_files(sources),
+        **charts,
         CONTENT_FILE: document_bytes({"page": page, "sections": parts, "retired": sorted(inputs.facts.retired)}),
     }
     lead = tuple(published(sources.lead).to_dicts())
@@ -94,19 +106,21 @@ def read_board(files: Mapping[str, bytes]) -> Board:
     except KeyError as error:
         raise ReleaseError(f"the draft has no {error}; materialize `leaderboard` again") from error
     lead = rows.join(pl.DataFrame([method["headline"]]), on=list(method["headline"]), how="semi", maintain_order="left")
-    return Board(files, method["data_hash"], date.fromisoformat(method["data_date"]), tuple(lead.to_dicts()), rows)
+    day = date.fromisoformat(method["data_date"]) if method["data_date"] else None
+    return Board(files, method["data_hash"], day, tuple(lead.to_dicts()), rows)
 
 
-def page_facts(sources: Sources, data_hash: str) -> dict[str, Any]:
-    """What the page says beside its sections."""
+def page_facts(sources: Sources, data_hash: str, charts: Mapping[str, str]) -> dict[str, Any]:
+    """What the page says beside its sections; `charts` are the files with charts and what each is of."""
     inputs, run = sources.inputs, sources.inputs.run
     said = facts_line(sources)
     nouns = {"n_ratings": "ratings", "n_raters": "raters", "n_prompts": "prompts"}
     return {
         "title": inputs.facts.title,
         "simulated": inputs.facts.simulated,
+        "covered": inputs.coverage is not None,
         "counts": [[noun, counted(said[key])] for key, noun in nouns.items()],
-        "data_date": run.data_date.isoformat(),
+        "data_date": run.data_date.isoformat() if run.data_date else None,
         "data_hash": data_hash,
         "method_version": run.method_version,
         "code_version": run.code_version,
@@ -114,12 +128,8 @@ def page_facts(sources: Sources, data_hash: str) -> dict[str, Any]:
         "seed": run.seed,
         "licence": inputs.facts.licence,
         "citation": inputs.citation,
-        "links": [
-            ["methodology.json", "method and versions"],
-            ["schema.json", "meaning of the columns"],
-            ["forest.svg", "forest plot (SVG)"],
-            ["forest.png", "forest plot (PNG)"],
-        ],
+        "links": [["methodology.json", "method and versions"], ["schema.json", "meaning of the columns"]]
+        + [[name, f"{said} ({name.rpartition('.')[2].upper()})"] for name, said in charts.items()],
     }
 
 
@@ -135,14 +145,14 @@ def method_facts(sources: Sources, data_hash: str) -> dict[str, Any]:
         "seed": run.seed,
         "resamples": run.resamples,
         "data_hash": data_hash,
-        "data_date": run.data_date.isoformat(),
+        "data_date": run.data_date.isoformat() if run.data_date else None,
         "ratings_version": run.ratings_version,
         "code_version": run.code_version,
         "cleaning_version": run.cleaning_version,
         "anchor": ANCHOR,
         "ratings": "simulated" if facts.simulated else "human",
         "headline_variant": facts.headline_variant,
-        "headline": sources.lead.select("rubric", "by", "slice_dimension", "variant").row(0, named=True),
+        "headline": sources.lead.select(FIT_KEYS).row(0, named=True),
         "engine": "ordinal Bradley-Terry, thresholds symmetric about 0",
         "cross_checks": ["Massey", "partial-margin Bradley-Terry"],
         "interval": "percentile bootstrap over raters and prompts, product weights, 2.5 % to 97.5 %",
@@ -154,8 +164,13 @@ def method_facts(sources: Sources, data_hash: str) -> dict[str, Any]:
     }
 
 
-def chart_files(sources: Sources) -> dict[str, bytes]:
-    """The headline's forest plot as SVG and PNG."""
-    title = f"{sources.inputs.facts.title}: {sources.label(sources.rubric)}"
-    svg = forest_of(sources.caption(title), sources.lead)
-    return {"forest.svg": svg.encode(), "forest.png": svg_to_png(svg, PNG_WIDTH)}
+def chart_files(sources: Sources) -> tuple[dict[str, bytes], dict[str, str]]:
+    """A forest plot of each rubric, ranked as the headline is, as SVG and PNG; and what each file shows."""
+    files: dict[str, bytes] = {}
+    said: dict[str, str] = {}
+    for rubric, rows in forest_boards(sources).items():
+        title = f"{sources.inputs.facts.title}: {sources.label(rubric)}"
+        svg, name = forest_of(sources.caption(title), rows), f"forest-{safe_name(rubric)}"
+        files |= {f"{name}.svg": svg.encode(), f"{name}.png": svg_to_png(svg, PNG_WIDTH)}
+        said |= {f"{name}.{kind}": f"forest plot, {sources.label(rubric)}" for kind in ("svg", "png")}
+    return files, said

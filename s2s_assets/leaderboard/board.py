@@ -96,6 +96,14 @@ def headline(rows: pl.DataFrame, variant: str) -> pl.DataFrame:
         variant: the study's headline variant; `all` where no fit has it.
     """
     whole = rows.filter(pl.col("slice_dimension") == "all")
+    whole = (
+        whole
+        if len(whole)
+        else rows.head(1)
+        .select("slice_dimension", "slice_value")
+        .join(rows, on=["slice_dimension", "slice_value"], maintain_order="right")
+        .select(rows.columns)
+    )
     rubrics = (OVERALL, *whole["rubric"].unique(maintain_order=True))
     for column, choices in (("rubric", rubrics), ("by", BYS), ("variant", (variant, *VARIANTS))):
         there = set(whole[column])

@@ -6,21 +6,17 @@ variants are in the downloads.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any
 
 import polars as pl
 
 from s2s_assets.leaderboard import cross_checks
-from s2s_assets.leaderboard.board import headline
-from s2s_assets.leaderboard.charts import ForestRow, Matrix, forest, heatmap
-from s2s_assets.leaderboard.inputs import SLICES, BoardInputs
+from s2s_assets.leaderboard.charts import Matrix, heatmap
+from s2s_assets.leaderboard.inputs import SLICES
 from s2s_assets.leaderboard.layout import Part, Section, Table
-from s2s_assets.leaderboard.numbers import fixed, interval, rank_range, signed
+from s2s_assets.leaderboard.numbers import signed
 from s2s_assets.leaderboard.page_tables import (
     NOUNS,
     Row,
-    board_table,
     decided,
     measure_table,
     pair_table,
@@ -28,103 +24,31 @@ from s2s_assets.leaderboard.page_tables import (
     turn,
     variant_table,
 )
+from s2s_assets.leaderboard.sources import MAP_LIMIT, Sources, forest_of, profile, summary
 from s2s_assets.leaderboard.write import safe_name
-
-MAP_LIMIT = 24
-"""Entities up to which a heat map can be read."""
-
-
-@dataclass(frozen=True)
-class Sources:
-    """The rows of a board, with what the sections share."""
-
-    inputs: BoardInputs
-    rows: pl.DataFrame
-    pairs: pl.DataFrame
-
-    @property
-    def lead(self) -> pl.DataFrame:
-        """The headline's rows."""
-        return headline(self.rows, self.inputs.facts.headline_variant)
-
-    @property
-    def variant(self) -> str:
-        """The variant that the boards are shown for."""
-        lead = self.lead
-        return str(lead["variant"][0]) if len(lead) else self.inputs.facts.headline_variant
-
-    @property
-    def by(self) -> str:
-        """What the headline ranks."""
-        lead = self.lead
-        return str(lead["by"][0]) if len(lead) else "model"
-
-    @property
-    def rubric(self) -> str:
-        """What the headline rates."""
-        lead = self.lead
-        return str(lead["rubric"][0]) if len(lead) else "overall"
-
-    def caption(self, text: str) -> str:
-        """A caption that says what kind of ratings the table is made from."""
-        return f"{text} (simulated ratings)" if self.inputs.facts.simulated else text
-
-    def board(self, rubric: str, by: str, dimension: str = "all") -> pl.DataFrame:
-        """The rows of one rubric, ranked by one thing, in the headline's variant."""
-        return self.rows.filter(
-            (pl.col("rubric") == rubric)
-            & (pl.col("by") == by)
-            & (pl.col("variant") == self.variant)
-            & (pl.col("slice_dimension") == dimension)
-        )
-
-    def label(self, rubric: str) -> str:
-        """A rubric's name for people; a foreign one as it is."""
-        if rubric not in self.inputs.facts.rubrics:
-            return rubric
-        return f"{rubric[:1].upper()}{rubric[1:].replace('_', ' ')}"
-
-    def tables(self, table_id: str, text: str, rows: pl.DataFrame, *, full: bool = False) -> tuple[Table, ...]:
-        """A table a fit: one, or one a group where the comparisons fall apart."""
-        groups = rows.partition_by("fit", maintain_order=True)
-        tables = []
-        for i, group in enumerate(groups):
-            part = f", group {i + 1} of {len(groups)} that were never compared" if len(groups) > 1 else ""
-            name = table_id if i == 0 else f"{table_id}-{i + 1}"
-            note = self.note(str(group["fit"][0]))
-            tables.append(board_table(name, self.caption(text + part), group.to_dicts(), full=full, note=note))
-        return tuple(tables)
-
-    def note(self, fit: str) -> str:
-        """What has to be said about a fit that is not plain."""
-        row = self.inputs.fits.row(by_predicate=pl.col("fit") == fit, named=True)
-        said = {
-            "separated": "Some names won or lost every comparison, so their strength has no bound on that side.",
-            "disconnected": "No comparison links this group to the others: ranks hold within it only.",
-            "undefined": "These answers define no ranking.",
-        }.get(row["status"], "")
-        return " ".join(filter(None, (said, row["reason"])))
 
 
 def sections(sources: Sources) -> tuple[Section, ...]:
     """All sections of the page, the headline first; those without data are left out."""
-    made = (
+    made: list[Section | None] = [
         overall(sources),
         *(by_section(sources, by) for by in ("config", "family", "voice", "thinking")),
         rubrics(sources),
         slices(sources),
         clusters(sources),
         checks(sources),
+        others(sources),
         raters(sources),
-    )
+    ]
     return tuple(s for s in made if s is not None)
 
 
 def overall(sources: Sources) -> Section:
     """The headline: its board, who beats whom, and whatever the caller has to say."""
     noun = NOUNS.get(sources.by, "name").lower()
-    title = f"{sources.label(sources.rubric)} by {noun}"
-    lead = sources.lead
+    title, lead = f"{sources.label(sources.rubric)} by {noun}", sources.lead
+    dimension, value = lead.select("slice_dimension", "slice_value").row(0)
+    title = title if dimension == "all" else f"{title}, {dimension} {value}"
     answers = {"all": "all answers", "cleaned": "flagged raters left out", "baseline": "without adaptive votes"}
     text = f"{title}, {answers.get(sources.variant, sources.variant)}"
     tables = sources.tables("board", text, lead, full=True)
@@ -183,12 +107,6 @@ def by_section(sources: Sources, by: str) -> Section | None:
     return Section(f"by-{by}", titles[by], (said,), parts, weight=1)
 
 
-def forest_of(title: str, rows: pl.DataFrame) -> str:
-    """The forest plot of a board."""
-    lines = [ForestRow(r["display_name"], r["elo"], r["ci_low"], r["ci_high"]) for r in rows.iter_rows(named=True)]
-    return forest(lines, title)
-
-
 def rubrics(sources: Sources) -> Section | None:
     """Every question: a profile of all models, and each question's board."""
     facts = sources.inputs.facts
@@ -215,31 +133,6 @@ def rubrics(sources: Sources) -> Section | None:
     return Section("rubrics", "Every question", (said,), tuple(parts), weight=3)
 
 
-def summary(label: str, rows: pl.DataFrame) -> str:
-    """One line for a folded board: who leads, and how surely."""
-    top = rows.row(0, named=True)
-    if top["elo"] is None:
-        return label
-    rank = rank_range(top["rank"], top["rank_low"], top["rank_high"])
-    elo = f"{fixed(top['elo'])} ({interval(top['ci_low'], top['ci_high'])})"
-    return f"{label}: {top['display_name']} leads with {elo}, rank {rank}"
-
-
-def profile(sources: Sources, boards: dict[str, pl.DataFrame], title: str) -> str:
-    """A heat map of boards × entities: Elo above or below the mean of each board."""
-    lead = sources.lead
-    entities, names = lead["entity"].to_list()[:MAP_LIMIT], tuple(lead["display_name"].to_list()[:MAP_LIMIT])
-    elo = {b: dict(zip(rows["entity"], rows["elo"], strict=True)) for b, rows in boards.items()}
-    values = tuple(
-        tuple(None if (e := elo[b].get(entity)) is None else round(e - 1000, 2) for b in boards) for entity in entities
-    )
-    texts = tuple(tuple("" if v is None else signed(v) for v in row) for row in values)
-    if len(boards) > len(entities):
-        values, texts = tuple(zip(*values, strict=True)), tuple(zip(*texts, strict=True))
-        return heatmap(Matrix(tuple(sources.label(b) for b in boards), names, values, texts), sources.caption(title))
-    return heatmap(Matrix(names, tuple(sources.label(b) for b in boards), values, texts), sources.caption(title))
-
-
 def slices(sources: Sources) -> Section | None:
     """The headline within parts of the prompts."""
     parts = []
@@ -262,6 +155,8 @@ def slice_part(sources: Sources, dimension: str, rows: pl.DataFrame) -> Part:
     split = fits.filter((pl.col("status") == "disconnected") & (pl.col("n_ratings") >= floor))
     shown = rows.filter(~pl.col("fit").is_in([*thin["fit"], *split["fit"]]))
     notes = [f"Insufficient data (fewer than {floor} ratings): {_listed(thin)}."] if len(thin) else []
+    missing = sorted(sources.inputs.facts.slice_values(dimension) - set(fits["slice_value"]))
+    notes += [f"No board (fewer than {floor} ratings): {', '.join(missing)}."] if missing else []
     notes += [f"No single ranking, the comparisons fall apart: {_listed(split)}."] if len(split) else []
     if shown.is_empty():
         return Part(f"slice-{dimension}", dimension, tuple(notes))
@@ -302,8 +197,6 @@ def clusters(sources: Sources) -> Section | None:
 def checks(sources: Sources) -> Section | None:
     """The other engines and the other variants beside the headline."""
     fits, lead, facts = sources.inputs.fits, sources.lead, sources.inputs.facts
-    if lead.is_empty():
-        return None
     engines = cross_checks.engine_table(
         fits, str(lead["fit"][0]), facts, sources.caption("The headline's order by each engine")
     )
@@ -328,6 +221,27 @@ def checks(sources: Sources) -> Section | None:
     return Section("checks", "Cross-checks", (said,), tuple(parts))
 
 
+def others(sources: Sources) -> Section | None:
+    """Boards that no other section has: a rubric by family, and whatever the study asks for beside the standard ones."""
+    named = list(sources.inputs.clusters.members) if sources.inputs.clusters else []
+    whole, lead_rubric, lead_by = (
+        pl.col("slice_dimension") == "all",
+        pl.col("rubric") == sources.rubric,
+        pl.col("by") == sources.by,
+    )
+    shown = (whole & (lead_rubric | lead_by)) | (lead_rubric & lead_by) | pl.col("rubric").is_in(named)
+    rest = sources.rows.filter((pl.col("variant") == sources.variant) & ~shown)
+    parts = []
+    for rows in rest.partition_by("rubric", "by", "slice_dimension", "slice_value", maintain_order=True):
+        rubric, by, dimension, value = rows.select("rubric", "by", "slice_dimension", "slice_value").row(0)
+        text = f"{sources.label(rubric)} by {NOUNS.get(by, by).lower()}"
+        text = text if dimension == "all" else f"{text}, {dimension} {value}"
+        anchor = safe_name(f"{rubric}/{by}/{dimension}/{value}")
+        tables = sources.tables(f"other-{anchor}-table", text, rows)
+        parts.append(Part(f"other-{anchor}", summary(text, rows), tables=tables))
+    return Section("others", "Other boards", (), tuple(parts), weight=5) if parts else None
+
+
 def raters(sources: Sources) -> Section | None:
     """Agreement, order effect, cleaning, and the answers left out."""
     quality, exclusions = sources.inputs.quality, sources.inputs.exclusions
@@ -341,12 +255,3 @@ def raters(sources: Sources) -> Section | None:
         tables.append(cross_checks.exclusion_table(exclusions, sources.caption("Answers left out, by rule")))
     kept = tuple(t for t in tables if t.rows)
     return Section("raters", "The raters", (), (Part(tables=kept),)) if kept else None
-
-
-def facts_line(sources: Sources) -> dict[str, Any]:
-    """The counts of the headline's fit."""
-    lead = sources.lead
-    if lead.is_empty():
-        return {"n_ratings": None, "n_raters": None, "n_prompts": None}
-    row = sources.inputs.fits.row(by_predicate=pl.col("fit") == lead["fit"][0], named=True)
-    return {k: row[k] for k in ("n_ratings", "n_raters", "n_prompts")}

@@ -55,6 +55,10 @@ class Facts:
         """The entity's name for people."""
         return self.names.get(by, {}).get(entity, entity)
 
+    def slice_values(self, dimension: str) -> frozenset[str]:
+        """The values that the study has for an attribute; none where names are foreign."""
+        return self.known.slices.get(dimension, frozenset()) if self.known else frozenset()
+
 
 def facts_of(study: Study, *, simulated: bool | None = None) -> Facts:
     """The public facts of a study.
@@ -143,8 +147,8 @@ class Run:
     method_version: str
     seed: int
     resamples: int
-    data_date: date
-    """Day of the last answer (UTC), else of the import."""
+    data_date: date | None = None
+    """Day of the last answer (UTC), else of the import; None for a file without dates, which is never sealed."""
     ratings_version: str = ""
     """Data version of the ratings snapshot."""
     code_version: str = ""

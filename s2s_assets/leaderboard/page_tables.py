@@ -40,16 +40,21 @@ def board_table(table_id: str, caption: str, rows: Sequence[Row], *, full: bool 
         table_id: anchor.
         caption: says what is ranked and on which answers.
         rows: leaderboard rows of one fit, by rank.
-        full: also raters, prompts and coverage.
+        full: also raters, prompts and, where it is known, coverage.
         note: printed under the table.
     """
     place = scale(rows)
     noun = NOUNS.get(rows[0]["by"], "Name") if rows else "Name"
     heads = [Head("Rank", order="ascending"), Head(noun, "name"), Head("Elo"), Head("95 % interval")]
     heads += [Head("Interval, drawn", "drawing"), Head("Ratings")]
-    heads += [Head("Raters"), Head("Prompts"), Head("Responses")] if full else []
+    covered = full and any(r["responses_planned"] for r in rows)
+    heads += [Head("Raters"), Head("Prompts")] if full else []
+    heads += [Head("Responses")] if covered else []
     heads.append(Head("Status", "text"))
-    cells = tuple((*_rank_name_elo(r), _drawing(r, place), *_counts(r, full), _status(r)) for r in rows)
+    cells = tuple(
+        (*_rank_name_elo(r), _drawing(r, place), *_counts(r, full), *([_coverage(r)] if covered else []), _status(r))
+        for r in rows
+    )
     return Table(table_id, caption, tuple(heads), cells, note, place(1000.0))
 
 
@@ -179,12 +184,15 @@ def _drawing(row: Row, place: Callable[[float], int]) -> Cell:
 
 def _counts(row: Row, full: bool) -> list[Cell]:
     cells = [Cell(counted(row["n_ratings"]), row["n_ratings"])]
-    if full:
-        ok, planned = row["responses_ok"], row["responses_planned"]
-        share = round(ok / planned, 6) if planned else None
-        cells += [Cell(counted(row[k]), row[k]) for k in ("n_raters", "n_prompts")]
-        cells.append(Cell(MISSING if share is None else f"{counted(ok)}/{counted(planned)}", share))
+    cells += [Cell(counted(row[k]), row[k]) for k in ("n_raters", "n_prompts")] if full else []
     return cells
+
+
+def _coverage(row: Row) -> Cell:
+    ok, planned = row["responses_ok"], row["responses_planned"]
+    if not planned:
+        return Cell(MISSING)
+    return Cell(f"{counted(ok)}/{counted(planned)}", round(ok / planned, 6))
 
 
 def _status(row: Row) -> Cell:

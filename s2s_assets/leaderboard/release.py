@@ -138,6 +138,21 @@ def last_release(root: Path, without: str = "") -> Previous | None:
     return Previous(name, str(method["method_version"]), tuple(rows))
 
 
+def previous_release(root: Path, ratings_version: str) -> Previous | None:
+    """The newest listed release of other ratings: what a board of these ratings is compared with.
+
+    Raises:
+        ReleaseError: a listed release cannot be read.
+    """
+    same = [e["release"] for e in read_index(root / INDEX) if _ratings_version(root / e["release"]) == ratings_version]
+    return last_release(root, without=same[0] if same else "")
+
+
+def _ratings_version(folder: Path) -> str | None:
+    method = folder / "methodology.json"
+    return json.loads(method.read_bytes()).get("ratings_version") if method.is_file() else None
+
+
 def read_index(path: Path) -> list[dict[str, str]]:
     """The listed releases, newest first; none where there is no index.
 

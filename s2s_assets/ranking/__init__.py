@@ -1,6 +1,6 @@
 """Ratings to rankings: ordinal Bradley-Terry fits, cross-checks, clustered resampling, ranks."""
 
-from s2s_assets.ranking.boards import slice_values, standard_boards
+from s2s_assets.ranking.boards import dropped_raters, slice_values, standard_boards
 from s2s_assets.ranking.bootstrap import bootstrap_boards, selections
 from s2s_assets.ranking.elo import ANCHOR_ELO, ELO_PER_STRENGTH, to_elo
 from s2s_assets.ranking.fits import fit_boards
@@ -12,9 +12,10 @@ from s2s_assets.ranking.frames import (
     intervals_from_frame,
     intervals_to_frame,
 )
+from s2s_assets.ranking.halves import split_half_strengths
 from s2s_assets.ranking.rank import RankResult, rank, rank_specs
 from s2s_assets.ranking.records import BoardFit, BoardIntervals, EntityFit, EntityInterval, PairInterval
-from s2s_assets.ranking.spec import METHOD_VERSION, FitSpec
+from s2s_assets.ranking.spec import METHOD_VERSION, FitSpec, bootstrap_seed
 
 __all__ = [
     "ANCHOR_ELO",
@@ -30,6 +31,8 @@ __all__ = [
     "PairInterval",
     "RankResult",
     "bootstrap_boards",
+    "bootstrap_seed",
+    "dropped_raters",
     "fit_boards",
     "fits_from_frame",
     "fits_to_frame",
@@ -39,6 +42,7 @@ __all__ = [
     "rank_specs",
     "selections",
     "slice_values",
+    "split_half_strengths",
     "standard_boards",
     "to_elo",
 ]

@@ -62,3 +62,9 @@ def standard_boards(
     for own in boards:
         specs += [whole(own.rubric, own.by)] if own.slice == "all" else sliced(own.rubric, own.by, own.slice)
     return tuple({spec.fit: spec for spec in specs}.values())
+
+
+def dropped_raters(quality: pl.DataFrame) -> frozenset[str]:
+    """Raters that the cleaned variant leaves out."""
+    flagged = quality.filter((pl.col("scope") == "rater") & (pl.col("effect") == "drop"))
+    return frozenset(flagged["name"])

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from s2s_assets.study import OVERALL, By, Variant
+from s2s_assets.study import OVERALL, By, Study, Variant, seed
 
 METHOD_VERSION = "ordinal-bt-1"
 """Changes whenever the same ratings would give other numbers: model, resampling, seeds, anchors or rules of validity."""
@@ -32,3 +32,8 @@ class FitSpec:
     def fit(self) -> str:
         """The fit's id, without the component of a disconnected board."""
         return f"{self.rubric}/{self.by}/{self.slice_dimension}/{self.slice_value}/{self.variant}"
+
+
+def bootstrap_seed(study: Study) -> int:
+    """The seed of a study's resamples, small enough for any JSON reader."""
+    return seed(study.study, "bootstrap") % 2**31

@@ -38,6 +38,7 @@ from s2s_assets.study.models import (
 )
 from s2s_assets.study.seeds import generator, seed
 from s2s_assets.study.settings import Settings
+from s2s_assets.study.truth import Truth, load_truth
 
 __all__ = [
     "NO_THINKING",
@@ -71,12 +72,14 @@ __all__ = [
     "Study",
     "StudyError",
     "StudyFolder",
+    "Truth",
     "Variant",
     "Voice",
     "canonical_json",
     "digest",
     "generator",
     "load_study",
+    "load_truth",
     "seed",
     "sha256_hex",
 ]

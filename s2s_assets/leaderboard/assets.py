@@ -1,0 +1,204 @@
+"""`leaderboard`, `release`: the draft board of each refit, and sealed copies of it."""
+
+from collections.abc import Generator, Mapping
+from datetime import UTC, date, datetime
+from importlib.metadata import version as package_version
+from pathlib import Path
+from typing import Any
+
+import dagster as dg
+import polars as pl
+
+from s2s_assets.leaderboard import (
+    BoardInputs,
+    Run,
+    Seal,
+    build_board,
+    coverage,
+    facts_of,
+    previous_release,
+    read_board,
+    recovery_paragraphs,
+    seal,
+    thumbnail,
+)
+from s2s_assets.leaderboard.checks import LEADERBOARD_SPECS, leaderboard_checks, red_checks
+from s2s_assets.leaderboard.drafts import current_draft, lay_out, put_draft_in_force, store_draft
+from s2s_assets.orchestration import (
+    Stage,
+    StageEvent,
+    StudyResource,
+    png_metadata,
+    preview,
+    run_stage,
+    settle,
+)
+from s2s_assets.ranking import METHOD_VERSION as RANKING_VERSION
+from s2s_assets.ranking import bootstrap_seed
+from s2s_assets.ratings import QUALITY_VERSION
+from s2s_assets.rubrics import clusters_from_frame
+from s2s_assets.storage import Table
+from s2s_assets.study import OVERALL, StudyFolder
+
+OWNERS = ["team:evaluation"]
+PAGE_VERSION = "board-1"
+CITATION = "s2s_assets: ranking speech-to-speech models by human preference (Apache-2.0), see CITATION.cff"
+
+
+def _answers(ratings: pl.DataFrame) -> pl.DataFrame:
+    return ratings.filter(pl.col("excluded_by").is_null())
+
+
+def _data_date(ratings: pl.DataFrame) -> date:
+    last = _answers(ratings)["submitted_at"].drop_nulls().max()
+    assert isinstance(last, datetime)
+    return last.astimezone(UTC).date()
+
+
+def _exclusions(ratings: pl.DataFrame) -> dict[str, int]:
+    reasons = ratings["excluded_reason"].drop_nulls().value_counts().sort("excluded_reason")
+    return {str(reason): int(n) for reason, n in reasons.iter_rows()}
+
+
+def _run(folder: StudyFolder, ratings: Table) -> Run:
+    return Run(
+        method_version=RANKING_VERSION,
+        seed=bootstrap_seed(folder.study),
+        resamples=folder.study.analysis.resamples,
+        data_date=_data_date(ratings.frame),
+        ratings_version=ratings.version,
+        code_version=package_version("s2s-assets"),
+        cleaning_version=QUALITY_VERSION,
+    )
+
+
+def _describe(frame: pl.DataFrame, files: Mapping[str, bytes], page: Path) -> Mapping[str, Any]:
+    lead = frame.filter(
+        (pl.col("rubric") == OVERALL) & (pl.col("by") == "model") & (pl.col("slice_dimension") == "all")
+    ).sort("variant", "rank")
+    columns = ["variant", "rank", "rank_low", "rank_high", "display_name", "elo", "ci_low", "ci_high", "n_ratings"]
+    return {
+        "page": dg.MetadataValue.path(str(page)),
+        "headline": preview(lead, columns, rows=40),
+        "forest": png_metadata(thumbnail(files["forest.svg"].decode(), limit=22_000), "Elo with 95 % intervals"),
+    }
+
+
+@dg.asset(
+    group_name="leaderboard",
+    kinds={"python", "html"},
+    owners=OWNERS,
+    code_version=PAGE_VERSION,
+    check_specs=LEADERBOARD_SPECS,
+)
+def leaderboard(
+    context: dg.AssetExecutionContext,
+    study: StudyResource,
+    normalized_audio: Table,
+    responses: dict[str, Table],
+    ratings: Table,
+    rater_quality: Table,
+    bt_fits: Table,
+    bootstrap_cis: Table,
+    rubric_clusters: Table,
+) -> Generator[StageEvent, None, None]:
+    """Tables, charts and page of the current board; a draft, replaced at each refit."""
+    folder = study.folder()
+    store, home = study.store(folder.study), study.settings.home
+    sealed = previous_release(home / "releases", ratings.version)
+    found = clusters_from_frame(rubric_clusters.frame)
+
+    def compute() -> pl.DataFrame:
+        simulated = bool(_answers(ratings.frame)["simulated"].any()) or folder.study.analysis.simulated
+        asked = [str(c.key) for c in folder.study.active_configs]
+        answered = pl.concat([t.frame.select("config", "prompt", "status") for t in responses.values()])
+        prompts = normalized_audio.frame.filter(pl.col("status") == "ok")
+        board = build_board(
+            BoardInputs(
+                facts=facts_of(folder.study, simulated=simulated),
+                run=_run(folder, ratings),
+                fits=pl.concat([bt_fits.frame, found.fits]),
+                cis=pl.concat([bootstrap_cis.frame, found.intervals]),
+                coverage=coverage(asked, answered, prompts),
+                clusters=found.for_page(),
+                quality=rater_quality.frame,
+                exclusions=_exclusions(ratings.frame),
+                paragraphs=recovery_paragraphs(folder.study, folder.root, bt_fits.frame),
+                citation=CITATION,
+                previous=sealed,
+            )
+        )
+        store_draft(store, board.files, stage.key)
+        return board.leaderboard
+
+    stage = Stage(
+        asset="leaderboard",
+        method_version=PAGE_VERSION,
+        inputs={
+            "normalized_audio": normalized_audio,
+            "responses": responses,
+            "ratings": ratings,
+            "rater_quality": rater_quality,
+            "bt_fits": bt_fits,
+            "bootstrap_cis": bootstrap_cis,
+            "rubric_clusters": rubric_clusters,
+        },
+        settings=[folder.study.model_dump(mode="json"), None if sealed is None else sealed.release],
+        compute=compute,
+        checks=leaderboard_checks(folder.study),
+        describe=lambda frame: _describe(
+            frame, put_draft_in_force(store, stage.key), home.absolute() / "draft" / "index.html"
+        ),
+    )
+    table = yield from run_stage(context, store, stage)
+    lay_out(current_draft(store), home / "draft")
+    settle(store, "leaderboard", None, f"ratings {ratings.version}", table.version)
+
+
+class ReleaseConfig(dg.Config):
+    """Who publishes, and why; without both nothing is published."""
+
+    by: str = ""
+    note: str = ""
+    removed: dict[str, str] = {}
+    """Entity that left the board since the last release → why."""
+
+
+@dg.asset(
+    group_name="leaderboard", kinds={"python", "html"}, owners=OWNERS, code_version=PAGE_VERSION, output_required=False
+)
+def release(
+    context: dg.AssetExecutionContext, config: ReleaseConfig, study: StudyResource, leaderboard: Table
+) -> Generator[StageEvent, None, None]:
+    """A sealed copy of the current board; by hand only, with run config `{by, note}`."""
+    if not config.by or not config.note:
+        context.log.info("release: nothing published; it acts only with run config {by, note}")
+        return
+    folder = study.folder()
+    store, home = study.store(folder.study), study.settings.home
+    board = read_board(current_draft(store))
+    red = red_checks(context.instance, folder.study)
+    done = seal(
+        board,
+        home,
+        store.blobs,
+        f"{folder.study.study}/releases",
+        Seal(config.by, config.note, config.removed),
+        red,
+    )
+    context.log.info("release %s %s", done.name, "sealed" if done.new else "was sealed before; the data are the same")
+    rows = [(done.name, board.data_date, board.data_hash, leaderboard.version)]
+    schema = {"release": pl.String, "data_date": pl.Date, "data_hash": pl.String, "leaderboard": pl.String}
+    stage = Stage(
+        asset="release",
+        method_version=PAGE_VERSION,
+        inputs={"leaderboard": leaderboard},
+        compute=lambda: pl.DataFrame(rows, schema=schema, orient="row"),
+        describe=lambda _: {
+            "release": done.name,
+            "new": done.new,
+            "page": dg.MetadataValue.path(str(done.folder.absolute() / "index.html")),
+        },
+        memoize=False,
+    )
+    yield from run_stage(context, store, stage)

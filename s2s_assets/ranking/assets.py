@@ -1,0 +1,131 @@
+"""`bt_fits`, `bootstrap_cis`: every board's fits, and how far they can be trusted."""
+
+from collections.abc import Generator, Mapping
+from typing import Any
+
+import dagster as dg
+import polars as pl
+
+from s2s_assets.orchestration import Stage, StageEvent, StudyResource, markdown_table, preview, run_stage
+from s2s_assets.ranking import (
+    METHOD_VERSION,
+    FitSpec,
+    bootstrap_boards,
+    bootstrap_seed,
+    dropped_raters,
+    fit_boards,
+    fits_from_frame,
+    fits_to_frame,
+    intervals_to_frame,
+    slice_values,
+    standard_boards,
+)
+from s2s_assets.ranking.checks import CIS_SPECS, FITS_SPECS, cis_checks, fits_checks
+from s2s_assets.storage import Table
+from s2s_assets.study import Study
+
+OWNERS = ["team:evaluation"]
+
+
+def boards_of(study: Study, ratings: pl.DataFrame) -> tuple[FitSpec, ...]:
+    """Every board of a study but the clusters'."""
+    return standard_boards(
+        [r.id for r in study.rubrics],
+        slice_values(ratings),
+        study.boards,
+        headline_variant=study.analysis.headline_variant,
+        min_slice_ratings=study.analysis.min_slice_ratings,
+    )
+
+
+def _describe_fits(frame: pl.DataFrame) -> Mapping[str, Any]:
+    by_status = frame["status"].value_counts().sort("status")
+    checks = frame.select("fit", "spearman_massey", "spearman_partial_margin_bt").drop_nulls()
+    low = checks.sort("spearman_massey").head(8)
+    return {
+        "fits": frame.height,
+        "by_status": markdown_table(by_status.to_dicts()),
+        "lowest_cross_checks": markdown_table(low.to_dicts()),
+    }
+
+
+@dg.asset(
+    group_name="ranking",
+    kinds={"python", "numpy"},
+    owners=OWNERS,
+    code_version=METHOD_VERSION,
+    check_specs=FITS_SPECS,
+)
+def bt_fits(
+    context: dg.AssetExecutionContext, study: StudyResource, ratings: Table, rater_quality: Table
+) -> Generator[StageEvent, None, None]:
+    """Ordinal Bradley-Terry fits of every board, with Massey and partial-margin BT as cross-checks."""
+    folder = study.folder()
+    if ratings.frame.filter(pl.col("excluded_by").is_null()).is_empty():
+        raise dg.Failure(
+            "bt_fits: no answers to fit. People rate outside Dagster; this goes on by itself once a batch has settled",
+            allow_retries=False,
+        )
+    specs = boards_of(folder.study, ratings.frame)
+    stage = Stage(
+        asset="bt_fits",
+        method_version=METHOD_VERSION,
+        inputs={"ratings": ratings, "rater_quality": rater_quality},
+        settings=[[[s.fit, s.min_ratings] for s in specs], folder.study.families],
+        compute=lambda: fits_to_frame(
+            fit_boards(ratings.frame, specs, folder.study.families, dropped_raters(rater_quality.frame))
+        ),
+        checks=fits_checks(folder.study.analysis.headline_variant),
+        describe=_describe_fits,
+    )
+    yield from run_stage(context, study.store(folder.study), stage)
+
+
+def _describe_cis(frame: pl.DataFrame) -> Mapping[str, Any]:
+    widest = frame.explode("entities").unnest("entities").with_columns(width=pl.col("ci_high") - pl.col("ci_low"))
+    columns = ["fit", "entity", "ci_low", "ci_high", "rank_low", "rank_high", "valid_resamples"]
+    return {
+        "fits": frame.height,
+        "resamples": int(frame["resamples"].to_numpy().max(initial=0)),
+        "widest_intervals": preview(widest.sort("width", descending=True, nulls_last=True), columns, rows=8),
+    }
+
+
+@dg.asset(
+    group_name="ranking",
+    kinds={"python", "numpy"},
+    owners=OWNERS,
+    code_version=METHOD_VERSION,
+    check_specs=CIS_SPECS,
+)
+def bootstrap_cis(
+    context: dg.AssetExecutionContext, study: StudyResource, ratings: Table, rater_quality: Table, bt_fits: Table
+) -> Generator[StageEvent, None, None]:
+    """Rater-and-prompt clustered bootstrap, rank ranges, paired differences and the two-way sandwich; the draws too."""
+    folder = study.folder()
+    analysis = folder.study.analysis
+
+    def compute() -> pl.DataFrame:
+        fits = fits_from_frame(bt_fits.frame)
+        dropped = dropped_raters(rater_quality.frame)
+        return intervals_to_frame(
+            bootstrap_boards(
+                ratings.frame,
+                fits,
+                folder.study.families,
+                dropped,
+                analysis.resamples,
+                bootstrap_seed(folder.study),
+            )
+        )
+
+    stage = Stage(
+        asset="bootstrap_cis",
+        method_version=METHOD_VERSION,
+        inputs={"ratings": ratings, "rater_quality": rater_quality, "bt_fits": bt_fits},
+        settings=[folder.study.families, analysis.resamples, folder.study.study],
+        compute=compute,
+        checks=cis_checks(),
+        describe=_describe_cis,
+    )
+    yield from run_stage(context, study.store(folder.study), stage)

@@ -1,0 +1,85 @@
+"""Checks of the fits: only the headline blocks; separation or disconnection elsewhere is a status of that board."""
+
+from typing import Any
+
+import dagster as dg
+import polars as pl
+
+from s2s_assets.orchestration import Check
+from s2s_assets.study import OVERALL
+
+FITS_SPECS = [
+    dg.AssetCheckSpec(
+        "headline_converged", asset="bt_fits", blocking=True, description="overall by model has one finite fit"
+    ),
+    dg.AssetCheckSpec("all_boards_ok", asset="bt_fits", description="no board separated, disconnected or undefined"),
+    dg.AssetCheckSpec("engines_agree", asset="bt_fits", description="Spearman with both cross-checks at least 0.99"),
+]
+CIS_SPECS = [
+    dg.AssetCheckSpec(
+        "few_lost_resamples", asset="bootstrap_cis", description="headline entities in 95 % of resamples"
+    ),
+]
+MIN_SPEARMAN = 0.99
+MIN_VALID = 0.95
+
+
+def headline(frame: pl.DataFrame, variant: str) -> pl.DataFrame:
+    """Rows of the headline: overall by model, in the study's variant."""
+    return frame.filter(
+        (pl.col("rubric") == OVERALL)
+        & (pl.col("by") == "model")
+        & (pl.col("slice_dimension") == "all")
+        & (pl.col("variant") == variant)
+    )
+
+
+def fits_checks(variant: str) -> list[Check]:
+    """Checks of `bt_fits`."""
+
+    def converged(frame: pl.DataFrame) -> tuple[bool, str, dict[str, Any]]:
+        rows = headline(frame, variant)
+        if rows.is_empty():
+            return False, "headline (overall by model): no fit; are there answers to the overall question?", {}
+        statuses = rows["status"].unique().to_list()
+        reasons = [r for r in rows["reason"].to_list() if r]
+        words = f"headline (overall by model): {', '.join(statuses)}" + (f": {'; '.join(reasons)}" if reasons else "")
+        return statuses == ["ok"] and rows.height == 1, words, {"n_ratings": int(rows["n_ratings"].sum())}
+
+    def all_ok(frame: pl.DataFrame) -> tuple[bool, str, dict[str, Any]]:
+        odd = frame.filter(pl.col("status") != "ok")
+        words = f"{odd.height} of {frame.height} fits have another status: {', '.join(odd['fit'].to_list()[:8])}"
+        return odd.is_empty(), words if odd.height else f"all {frame.height} fits are ok", {"not_ok": odd.height}
+
+    def agree(frame: pl.DataFrame) -> tuple[bool, str, dict[str, Any]]:
+        row = headline(frame, variant).head(1).to_dicts()
+        values = {k: row[0][k] for k in ("spearman_massey", "spearman_partial_margin_bt")} if row else {}
+        low = [k for k, v in values.items() if v is None or v < MIN_SPEARMAN]
+        words = ", ".join(f"{k} {'–' if v is None else f'{v:.4f}'}" for k, v in values.items())
+        return not low, f"headline: {words} (many close entities lower it)", values
+
+    return [
+        Check("headline_converged", True, converged),
+        Check("all_boards_ok", False, all_ok),
+        Check("engines_agree", False, agree),
+    ]
+
+
+def cis_checks() -> list[Check]:
+    """Checks of `bootstrap_cis`."""
+
+    def few_lost(frame: pl.DataFrame) -> tuple[bool, str, dict[str, Any]]:
+        valid = (
+            frame.filter(pl.col("fit").str.starts_with(f"{OVERALL}/model/all/")).explode("entities").unnest("entities")
+        )
+        shares = (
+            valid.filter(pl.col("resamples") > 0).select(pl.col("valid_resamples") / pl.col("resamples")).to_series()
+        )
+        lowest = float(shares.to_numpy().min(initial=1.0))
+        return (
+            lowest >= MIN_VALID,
+            f"the rarest headline entity is in {lowest:.1%} of the resamples",
+            {"lowest": lowest},
+        )
+
+    return [Check("few_lost_resamples", False, few_lost)]

@@ -1,0 +1,86 @@
+"""`rubric_clusters`: which rubrics measure alike, and each cluster's own board."""
+
+from collections.abc import Generator, Mapping
+from typing import Any
+
+import dagster as dg
+import polars as pl
+
+from s2s_assets.orchestration import Stage, StageEvent, StudyResource, markdown_table, run_stage
+from s2s_assets.ranking import bootstrap_seed, dropped_raters
+from s2s_assets.rubrics import METHOD_VERSION, clusters_from_frame, rubric_clusters_table
+from s2s_assets.rubrics.checks import SPECS, cluster_checks
+from s2s_assets.storage import Table
+
+
+def _describe(frame: pl.DataFrame) -> Mapping[str, Any]:
+    found = clusters_from_frame(frame).clusters
+    rows = [
+        {
+            "k": p.k,
+            "reliability": p.reliability,
+            "chance": p.chance,
+            "split_half_ari": p.split_half.mean,
+            "sizes": p.sizes,
+        }
+        for p in found.partitions
+    ]
+    members = (
+        []
+        if found.reported is None
+        else [{"cluster": i, "rubrics": ", ".join(c)} for i, c in enumerate(found.reported.clusters)]
+    )
+    return {
+        "status": found.status if found.reason is None else f"{found.status}: {found.reason}",
+        "partitions": markdown_table(rows),
+        "clusters": markdown_table(members),
+        "pc1_share": found.pc1_share,
+        "resamples_used": found.resamples_used,
+    }
+
+
+@dg.asset(
+    group_name="rubrics",
+    kinds={"python", "numpy"},
+    owners=["team:evaluation"],
+    code_version=METHOD_VERSION,
+    check_specs=SPECS,
+)
+def rubric_clusters(
+    context: dg.AssetExecutionContext,
+    study: StudyResource,
+    ratings: Table,
+    rater_quality: Table,
+    bt_fits: Table,
+    bootstrap_cis: Table,
+) -> Generator[StageEvent, None, None]:
+    """Clusters of rubrics by residual profile, their reliability beside chance, and a board for each cluster."""
+    folder = study.folder()
+    analysis = folder.study.analysis
+
+    def compute() -> pl.DataFrame:
+        return rubric_clusters_table(
+            folder.study,
+            ratings.frame,
+            bt_fits.frame,
+            bootstrap_cis.frame,
+            dropped_raters(rater_quality.frame),
+            resamples=analysis.resamples,
+            seed=bootstrap_seed(folder.study),
+        )
+
+    stage = Stage(
+        asset="rubric_clusters",
+        method_version=METHOD_VERSION,
+        inputs={"ratings": ratings, "rater_quality": rater_quality, "bt_fits": bt_fits, "bootstrap_cis": bootstrap_cis},
+        settings=[
+            [r.model_dump(mode="json") for r in folder.study.rubrics],
+            folder.study.families,
+            analysis.resamples,
+            folder.study.study,
+        ],
+        compute=compute,
+        checks=cluster_checks(),
+        describe=_describe,
+    )
+    yield from run_stage(context, study.store(folder.study), stage)
