@@ -2,11 +2,13 @@
 
 from s2s_assets.ratings.assign import next_assignment
 from s2s_assets.ratings.exclude import exclude, restore, withdraw, withdrawn
+from s2s_assets.ratings.export import export_ratings
 from s2s_assets.ratings.leases import Assignment, Handout, expire_leases, heartbeat, media_blob
+from s2s_assets.ratings.planted import Recovery, plant, planted_strengths, recovered
 from s2s_assets.ratings.quality import QUALITY_VERSION, QualityRules, rater_quality_table
 from s2s_assets.ratings.settled import Settled, settled_version
 from s2s_assets.ratings.snapshot import Snapshot, snapshot
-from s2s_assets.ratings.store import Rater, RatingsStore, answered_responses, enrol, status
+from s2s_assets.ratings.store import Rater, RatingsStore, answered_responses, enrol, status, utc_now
 from s2s_assets.ratings.submit import submit
 from s2s_assets.ratings.tasks import rating_tasks_table, task_media, upsert_tasks
 
@@ -17,17 +19,22 @@ __all__ = [
     "QualityRules",
     "Rater",
     "RatingsStore",
+    "Recovery",
     "Settled",
     "Snapshot",
     "answered_responses",
     "enrol",
     "exclude",
     "expire_leases",
+    "export_ratings",
     "heartbeat",
     "media_blob",
     "next_assignment",
+    "plant",
+    "planted_strengths",
     "rater_quality_table",
     "rating_tasks_table",
+    "recovered",
     "restore",
     "settled_version",
     "snapshot",
@@ -35,6 +42,7 @@ __all__ = [
     "submit",
     "task_media",
     "upsert_tasks",
+    "utc_now",
     "withdraw",
     "withdrawn",
 ]

@@ -11,6 +11,7 @@ exclusion       a rating, rater or response that does not count, by whom and why
 settled         the versions of the answers that were found settled, newest last
 media           what is heard: prompt or response id → blob reference
 media_token     an opaque name of a blob, good for one assignment
+planted         the strengths that simulated raters answered from; empty where people rate
 ```
 
 Two indexes hold what code alone could get wrong: a rater has a pair once, and a slot has at most one assignment that is
@@ -245,4 +246,12 @@ media_token = Table(
     _column("blob", Text),
     CheckConstraint("role IN ('prompt', 'first', 'second')", name="ck_media_token_role"),
     Index("ix_media_token_assignment", "assignment_id"),
+)
+
+planted = Table(
+    "planted",
+    metadata,
+    _column("config", Text, primary_key=True),
+    _column("rubric", Text, primary_key=True),
+    _column("strength", Float),
 )

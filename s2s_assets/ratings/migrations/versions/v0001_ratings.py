@@ -1,4 +1,4 @@
-"""The first tables: raters, pairs with slots, assignments, answers, exclusions, settled versions, media.
+"""The first tables: raters, pairs with slots, assignments, answers, exclusions, settled versions, media, planted truth.
 
 Written out rather than taken from `schema.py`, which goes on changing after this revision.
 """
@@ -190,3 +190,10 @@ def upgrade() -> None:
         sa.PrimaryKeyConstraint("token"),
     )
     op.create_index("ix_media_token_assignment", "media_token", ["assignment_id"], unique=False)
+    op.create_table(
+        "planted",
+        sa.Column("config", sa.Text(), nullable=False),
+        sa.Column("rubric", sa.Text(), nullable=False),
+        sa.Column("strength", sa.Float(), nullable=False),
+        sa.PrimaryKeyConstraint("config", "rubric"),
+    )

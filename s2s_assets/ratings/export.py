@@ -1,0 +1,72 @@
+"""All answers as one file, which `s2s rank` and `s2s ratings import` read: CSV, JSONL or Parquet by its name.
+
+Excluded answers go along, with author and reason. In CSV only, a text cell that a spreadsheet would run as a formula
+gets a leading apostrophe, as does one that begins with apostrophes before such a sign, so that the import can take
+exactly one away; numbers stay bare. The other two forms hold every text as it is.
+"""
+
+import os
+from collections.abc import Sequence
+from datetime import datetime
+from pathlib import Path
+
+import polars as pl
+
+from s2s_assets.ratings.settled import Settled
+from s2s_assets.ratings.snapshot import snapshot
+from s2s_assets.ratings.store import RatingsStore
+from s2s_assets.study import RatingsError, Script
+
+FORMS = (".csv", ".jsonl", ".parquet")
+_FORMULA = r"^'*[=+\-@\t\r\n＝＋－＠]"
+_GUARDED = r"^'+[=+\-@\t\r\n＝＋－＠]"
+_COLUMNS = [
+    "rating_id", "prompt", "rater", "rubric", "config_a", "config_b", "score", "first", "submitted_at", "response_a",
+    "response_b", "category", "level", "acoustic", "pair", "screen_value", "source", "simulated", "elapsed_ms",
+    "excluded_by", "excluded_reason",
+]  # fmt: skip
+
+
+def export_ratings(store: RatingsStore, path: Path, scripts: Sequence[Script], now: datetime) -> int:
+    """Write every answer that the database holds at `now`, one a row, sorted by rating_id.
+
+    Returns:
+        The number of rows.
+
+    Raises:
+        RatingsError: the file's name ends in none of .csv, .jsonl, .parquet.
+    """
+    form = path.suffix.lower()
+    if form not in FORMS:
+        raise RatingsError(f"{path}: {form or 'no ending'!r}: expected a name that ends in {', '.join(FORMS)}")
+    frame = snapshot(store, Settled("", now, 0), scripts).frame.select(_COLUMNS)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    unfinished = path.with_name(f".{path.name}.{os.getpid()}")
+    try:
+        _write(frame, unfinished, form)
+        unfinished.replace(path)
+    finally:
+        unfinished.unlink(missing_ok=True)
+    return frame.height
+
+
+def guarded(frame: pl.DataFrame) -> pl.DataFrame:
+    """Texts made safe for a spreadsheet."""
+    cell = pl.col(pl.String)
+    return frame.with_columns(pl.when(cell.str.contains(_FORMULA)).then(pl.lit("'") + cell).otherwise(cell).name.keep())
+
+
+def unguarded(frame: pl.DataFrame) -> pl.DataFrame:
+    """Texts as they were before `guarded`."""
+    cell = pl.col(pl.String)
+    return frame.with_columns(pl.when(cell.str.contains(_GUARDED)).then(cell.str.slice(1)).otherwise(cell).name.keep())
+
+
+def _write(frame: pl.DataFrame, path: Path, form: str) -> None:
+    told = pl.col("submitted_at").dt.strftime("%Y-%m-%dT%H:%M:%S%.6f+00:00")
+    if form == ".parquet":
+        frame.write_parquet(path)
+    elif form == ".jsonl":
+        frame.with_columns(told).write_ndjson(path)
+    else:
+        guarded(frame.with_columns(told)).write_csv(path)

@@ -1,0 +1,204 @@
+"""Answers from a ratings file into the database; the same file twice changes nothing.
+
+An answer is known by its `rating_id`. A row without one gets an id from its content and from how many rows of the same
+content stand before it in the file, so that repeats all arrive, once. A known id with the same content is `already`
+there; with other content it is a conflict, and what was there first stays. Content is prompt, rater, rubric, the two
+configs, score, what was heard first and when it was submitted.
+
+A row's score is taken as it is: it is positive where its own `config_a` is better, whatever was heard first. A row joins
+a pair of the plan where both response ids, prompt and configs agree; every other row gets a pair outside the plan, with
+the configs in the row's own order, and the source `imported`. Imported answers never take a slot. A row that an export
+marked as excluded is excluded here too, by the same author and reason.
+
+Everything happens in one transaction. An answer settles by the time it was submitted, or by the import's time where
+that is missing or lies in the future.
+"""
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+import polars as pl
+from sqlalchemy import Connection, Row, select
+
+from s2s_assets.ratings.answers import Content, rating_id
+from s2s_assets.ratings.schema import answer, exclusion, pair, rater
+from s2s_assets.ratings.store import RatingsStore, insert_new
+from s2s_assets.ratings.tasks import OUTSIDE
+from s2s_assets.study import OVERALL
+
+PROVIDER = "import"
+_CHUNK = 10_000
+_TRUE = {"true", "1", "yes"}
+_OUTSIDE_PAIR = ("prompt", "config_a", "config_b", "response_a", "response_b")
+_OPTIONAL = ("rating_id", "response_a", "response_b", "first", "submitted_at", "category", "level", "acoustic", "source",
+             "simulated", "elapsed_ms", "excluded_by", "excluded_reason")  # fmt: skip
+
+
+@dataclass(frozen=True)
+class _Incoming:
+    """A row of the file with its content."""
+
+    content: Content
+    row: Mapping[str, Any]
+
+    @property
+    def pair_name(self) -> str:
+        """Name of the pair that the row has where it is not of the plan."""
+        return "x-" + rating_id(*(self.row[name] for name in _OUTSIDE_PAIR))
+
+    @property
+    def simulated(self) -> bool:
+        return str(self.row["simulated"]).lower() in _TRUE
+
+
+def import_answers(store: RatingsStore, frame: pl.DataFrame, now: datetime) -> dict[str, int]:
+    """Insert the rows of a ratings file that are new.
+
+    Args:
+        store: The study's database.
+        frame: Rows in the contract's columns, valid; optional columns may be missing.
+        now: Aware time of the import.
+
+    Returns:
+        `inserted`, `already` and `conflicts`; together the number of rows.
+    """
+    incoming = list(_incoming(store.study, frame))
+    counts = Counter(inserted=0, already=0, conflicts=0)
+    with store.writing() as connection:
+        marks = _known_marks(connection, [one.content.rating_id for one in incoming])
+        new: list[_Incoming] = []
+        for one in incoming:
+            known = marks.setdefault(one.content.rating_id, None)
+            if known is None:
+                marks[one.content.rating_id] = one.content.mark
+                new.append(one)
+            counts["inserted" if known is None else "already" if known == one.content.mark else "conflicts"] += 1
+        _insert(connection, new, now)
+    return dict(counts)
+
+
+def _incoming(study: str, frame: pl.DataFrame) -> Iterator[_Incoming]:
+    seen: Counter[tuple[Any, ...]] = Counter()
+    for row in _filled(frame).iter_rows(named=True):
+        told = tuple(row[n] for n in ("prompt", "rater", "rubric", "config_a", "config_b", "score", "first"))
+        when = row["submitted_at"]
+        name = row["rating_id"]
+        if name is None:
+            heard = (*told, None if when is None else when.isoformat(), row["response_a"], row["response_b"])
+            name = rating_id(study, PROVIDER, *heard, seen[heard])
+            seen[heard] += 1
+        prompt, who, rubric, a, b, score, first = told
+        yield _Incoming(Content(name, prompt, who, rubric, a, b, score, first, when), row)
+
+
+def _filled(frame: pl.DataFrame) -> pl.DataFrame:
+    """Every column that the import reads; one that the file lacks is null, its rubric `overall`."""
+    missing = [pl.lit(None).alias(name) for name in _OPTIONAL if name not in frame.columns]
+    if "rubric" not in frame.columns:
+        missing.append(pl.lit(OVERALL).alias("rubric"))
+    return frame.with_columns(missing)
+
+
+def _known_marks(connection: Connection, ids: Sequence[str]) -> dict[str, int | None]:
+    found: dict[str, int | None] = {}
+    for start in range(0, len(ids), _CHUNK):
+        some = answer.c.rating_id.in_(ids[start : start + _CHUNK])
+        found.update(connection.execute(select(answer.c.rating_id, answer.c.mark).where(some)).tuples().all())
+    return found
+
+
+def _insert(connection: Connection, new: Sequence[_Incoming], now: datetime) -> None:
+    raters = _ensure_raters(connection, new, now)
+    pairs = _ensure_pairs(connection, new)
+    rows = [_answer(one, raters[one.content.rater], pairs, now) for one in new]
+    for start in range(0, len(rows), _CHUNK):
+        connection.execute(answer.insert(), rows[start : start + _CHUNK])
+    excluded = [_exclusion(one, now) for one in new if one.row["excluded_by"] is not None]
+    insert_new(connection, exclusion, excluded)
+
+
+def _ensure_raters(connection: Connection, new: Sequence[_Incoming], now: datetime) -> dict[str, int]:
+    rows: dict[str, dict[str, Any]] = {}
+    for one in new:
+        known = {k: v for k, v in one.row.items() if k.startswith("rater_") and v is not None}
+        name = one.content.rater
+        rows[name] = {
+            "name": name,
+            "provider": PROVIDER,
+            "external_id": name,
+            "simulated": one.simulated or rows.get(name, {}).get("simulated", False),
+            "attributes": known,
+            "created_at": now,
+        }
+    insert_new(connection, rater, rows.values())
+    return dict(connection.execute(select(rater.c.name, rater.c.id)).tuples().all())
+
+
+def _ensure_pairs(connection: Connection, new: Sequence[_Incoming]) -> "_Pairs":
+    pairs = _Pairs.read(connection)
+    outside = {
+        one.pair_name: {
+            "pair": one.pair_name,
+            **{name: one.row[name] for name in (*_OUTSIDE_PAIR, "category", "level", "acoustic")},
+            "state": OUTSIDE,
+            "slots": 0,
+            "taken": 0,
+            "shuffle": 0,
+        }
+        for one in new
+        if pairs.planned(one.row) is None and one.pair_name not in pairs.by_name
+    }
+    if not outside:
+        return pairs
+    insert_new(connection, pair, outside.values())
+    return _Pairs.read(connection)
+
+
+@dataclass(frozen=True)
+class _Pairs:
+    by_name: Mapping[str, int]
+    by_responses: Mapping[tuple[str, str], Row[Any]]
+
+    @classmethod
+    def read(cls, connection: Connection) -> "_Pairs":
+        columns = ("id", "pair", "state", "prompt", "config_a", "config_b", "response_a", "response_b")
+        rows = connection.execute(select(*pair.c[columns])).all()
+        planned = {(row.response_a, row.response_b): row for row in rows if row.state != OUTSIDE}
+        return cls({row.pair: row.id for row in rows}, planned)
+
+    def planned(self, row: Mapping[str, Any]) -> int | None:
+        """The plan's pair of these responses, None where there is none that also agrees in prompt and configs."""
+        found = self.by_responses.get((row["response_a"], row["response_b"]))
+        if found is None or any(getattr(found, name) != row[name] for name in ("prompt", "config_a", "config_b")):
+            return None
+        return int(found.id)
+
+
+def _answer(one: _Incoming, rater_id: int, pairs: _Pairs, now: datetime) -> dict[str, Any]:
+    content, planned = one.content, pairs.planned(one.row)
+    source = "imported" if planned is None else "adaptive" if one.row["source"] == "adaptive" else "baseline"
+    turned = {"a": -content.score, "b": content.score}
+    return {
+        "rating_id": content.rating_id,
+        "pair_id": pairs.by_name[one.pair_name] if planned is None else planned,
+        "rater_id": rater_id,
+        "rubric": content.rubric,
+        "score": content.score,
+        "screen_value": None if content.first is None else turned[content.first],
+        "first": content.first,
+        "submitted_at": content.submitted_at,
+        "landed_at": now if content.submitted_at is None else min(now, content.submitted_at),
+        "elapsed_ms": one.row["elapsed_ms"],
+        "source": source,
+        "simulated": one.simulated,
+        "mark": content.mark,
+    }
+
+
+def _exclusion(one: _Incoming, now: datetime) -> dict[str, Any]:
+    reason = one.row["excluded_reason"] or "excluded in the imported file"
+    signed = {"author": one.row["excluded_by"], "reason": reason, "created_at": now}
+    return {"scope": "rating", "target": one.content.rating_id, **signed}
