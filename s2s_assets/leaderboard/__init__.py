@@ -6,11 +6,12 @@ one draft (`seal`), is never changed, and is listed in `releases/index.json` onc
 
 from s2s_assets.leaderboard.assemble import Board, build_board, read_board
 from s2s_assets.leaderboard.charts import ForestRow, Matrix, forest, heatmap
+from s2s_assets.leaderboard.clustering import clusters_of
 from s2s_assets.leaderboard.inputs import BoardInputs, Clusters, Facts, Known, Previous, Run, coverage, facts_of
 from s2s_assets.leaderboard.png import markdown_image, svg_to_png, thumbnail
 from s2s_assets.leaderboard.ranking_files import write_ranking
 from s2s_assets.leaderboard.recovery import Recovery, recovery, recovery_paragraphs
-from s2s_assets.leaderboard.release import Release, Sealing, damage, last_release, read_index, seal
+from s2s_assets.leaderboard.release import Release, Sealing, damage, last_release, previous_release, read_index, seal
 
 __all__ = [
     "Board",
@@ -26,6 +27,7 @@ __all__ = [
     "Run",
     "Sealing",
     "build_board",
+    "clusters_of",
     "coverage",
     "damage",
     "facts_of",

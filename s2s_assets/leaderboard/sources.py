@@ -1,0 +1,141 @@
+"""The rows of a board with what the page's sections share: captions, labels, tables and charts of one fit."""
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import polars as pl
+
+from s2s_assets.leaderboard.board import headline
+from s2s_assets.leaderboard.charts import ForestRow, Matrix, forest, heatmap
+from s2s_assets.leaderboard.inputs import BoardInputs
+from s2s_assets.leaderboard.layout import Table
+from s2s_assets.leaderboard.numbers import fixed, interval, rank_range, signed
+from s2s_assets.leaderboard.page_tables import board_table
+
+MAP_LIMIT = 24
+"""Entities up to which a heat map can be read."""
+
+
+@dataclass(frozen=True)
+class Sources:
+    """The rows of a board, with what the sections share."""
+
+    inputs: BoardInputs
+    rows: pl.DataFrame
+    pairs: pl.DataFrame
+
+    @cached_property
+    def lead(self) -> pl.DataFrame:
+        """The headline's rows; never empty."""
+        return headline(self.rows, self.inputs.facts.headline_variant)
+
+    @property
+    def variant(self) -> str:
+        """The variant that the boards are shown for."""
+        return str(self.lead["variant"][0])
+
+    @property
+    def by(self) -> str:
+        """What the headline ranks."""
+        return str(self.lead["by"][0])
+
+    @property
+    def rubric(self) -> str:
+        """What the headline rates."""
+        return str(self.lead["rubric"][0])
+
+    def caption(self, text: str) -> str:
+        """A caption that says what kind of ratings the table is made from."""
+        return f"{text} (simulated ratings)" if self.inputs.facts.simulated else text
+
+    def board(self, rubric: str, by: str, dimension: str = "all") -> pl.DataFrame:
+        """The rows of one rubric, ranked by one thing, in the headline's variant."""
+        return self.rows.filter(
+            (pl.col("rubric") == rubric)
+            & (pl.col("by") == by)
+            & (pl.col("variant") == self.variant)
+            & (pl.col("slice_dimension") == dimension)
+        )
+
+    def label(self, rubric: str) -> str:
+        """A rubric's name for people; a foreign one as it is."""
+        if rubric not in self.inputs.facts.rubrics:
+            return rubric
+        return f"{rubric[:1].upper()}{rubric[1:].replace('_', ' ')}"
+
+    def tables(self, table_id: str, text: str, rows: pl.DataFrame, *, full: bool = False) -> tuple[Table, ...]:
+        """A table a fit: one, or one a group where the comparisons fall apart."""
+        groups = rows.partition_by("fit", maintain_order=True)
+        tables = []
+        for i, group in enumerate(groups):
+            part = f", group {i + 1} of {len(groups)} that were never compared" if len(groups) > 1 else ""
+            name = table_id if i == 0 else f"{table_id}-{i + 1}"
+            note = self.note(str(group["fit"][0]))
+            tables.append(board_table(name, self.caption(text + part), group.to_dicts(), full=full, note=note))
+        return tuple(tables)
+
+    def note(self, fit: str) -> str:
+        """What has to be said about a fit that is not plain."""
+        row = self.inputs.fits.row(by_predicate=pl.col("fit") == fit, named=True)
+        doubts = self.inputs.cis.filter(pl.col("fit") == fit)["reason"] if "reason" in self.inputs.cis.columns else ()
+        said = {
+            "separated": "Some names won or lost every comparison, so their strength has no bound on that side.",
+            "disconnected": "No comparison links this group to the others: ranks hold within it only.",
+            "undefined": "These answers define no ranking.",
+        }.get(row["status"], "")
+        return " ".join(filter(None, (said, row["reason"], *doubts)))
+
+
+def forest_boards(sources: Sources) -> dict[str, pl.DataFrame]:
+    """The rows of each rubric's forest plot: its board, or its slices one below the other where it has no board."""
+    ids = sources.rows.filter(pl.col("by") == sources.by)["rubric"].unique(maintain_order=True)
+    dimension = str(sources.lead["slice_dimension"][0])
+    boards = {rubric: sources.board(rubric, sources.by, dimension) for rubric in ids}
+    return {rubric: rows for rubric, rows in boards.items() if len(rows)}
+
+
+def forest_of(title: str, rows: pl.DataFrame) -> str:
+    """The forest plot of a board."""
+    lines = [
+        ForestRow(
+            r["display_name"] if r["slice_dimension"] == "all" else f"{r['slice_value']}: {r['display_name']}",
+            r["elo"],
+            r["ci_low"],
+            r["ci_high"],
+        )
+        for r in rows.iter_rows(named=True)
+    ]
+    return forest(lines, title)
+
+
+def summary(label: str, rows: pl.DataFrame) -> str:
+    """One line for a folded board: who leads, and how surely."""
+    top = rows.row(0, named=True)
+    if top["elo"] is None:
+        return label
+    rank = rank_range(top["rank"], top["rank_low"], top["rank_high"])
+    elo = f"{fixed(top['elo'])} ({interval(top['ci_low'], top['ci_high'])})"
+    return f"{label}: {top['display_name']} leads with {elo}, rank {rank}"
+
+
+def profile(sources: Sources, boards: dict[str, pl.DataFrame], title: str) -> str:
+    """A heat map of boards × entities: Elo above or below the mean of each board."""
+    lead = sources.lead
+    entities, names = lead["entity"].to_list()[:MAP_LIMIT], tuple(lead["display_name"].to_list()[:MAP_LIMIT])
+    elo = {b: dict(zip(rows["entity"], rows["elo"], strict=True)) for b, rows in boards.items()}
+    values = tuple(
+        tuple(None if (e := elo[b].get(entity)) is None else round(e - 1000, 2) for b in boards) for entity in entities
+    )
+    texts = tuple(tuple("" if v is None else signed(v) for v in row) for row in values)
+    if len(boards) > len(entities):
+        values, texts = tuple(zip(*values, strict=True)), tuple(zip(*texts, strict=True))
+        return heatmap(Matrix(tuple(sources.label(b) for b in boards), names, values, texts), sources.caption(title))
+    return heatmap(Matrix(names, tuple(sources.label(b) for b in boards), values, texts), sources.caption(title))
+
+
+def facts_line(sources: Sources) -> dict[str, Any]:
+    """The counts of the headline's fit."""
+    lead = sources.lead
+    row = sources.inputs.fits.row(by_predicate=pl.col("fit") == lead["fit"][0], named=True)
+    return {k: row[k] for k in ("n_ratings", "n_raters", "n_prompts")}
