@@ -62,6 +62,17 @@ def test_shipped_dai_study_has_the_shape_of_the_method() -> None:
     assert {len(m.voices) for m in study.models if m.adapter != "cascade"} == {2}
 
 
+@pytest.mark.parametrize(("removed", "told"), [(2, False), (3, True), (14, True)])
+def test_a_thin_cell_of_the_prompt_table_is_told(tmp_path: Path, removed: int, told: bool) -> None:
+    folder = Path(shutil.copytree(STUDIES / "dai-s2s-st", tmp_path / "dai"))
+    gone = {f"advice-L2-{n:02}" for n in range(1, removed + 1)}
+    rows = (folder / "prompts.csv").read_text().splitlines(keepends=True)
+    (folder / "prompts.csv").write_text("".join(row for row in rows if row.split(",", 1)[0] not in gone))
+    report = check_study(folder)
+    assert report.balance["category_level"]["advice"]["L2"] == 14 - removed
+    assert any(f.key == "category" and f"from {14 - removed} to 14" in f.message for f in report.warnings) == told
+
+
 def test_missing_and_unbalanced_things_are_warnings(demo: Path) -> None:
     (demo / "recordings" / "asterisk_en" / "tt-weasels.flac").unlink()
     (demo / "recordings" / "stray.wav").write_bytes(b"")
