@@ -54,6 +54,10 @@ defs = dg.Definitions(
         pairing_sensors.cells_to_plan,
         ratings_sensors.ratings_to_refit,
     ],
-    resources={"study": study, "io_manager": TableIOManager(study=study)},
+    resources={
+        "study": study,
+        "withdrawals": ratings.DatabaseWithdrawals(study=study),
+        "io_manager": TableIOManager(study=study),
+    },
     executor=dg.in_process_executor,
 )

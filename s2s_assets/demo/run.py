@@ -16,7 +16,7 @@ from pathlib import Path
 from s2s_assets.definitions import defs
 from s2s_assets.demo.raters import rate_study
 from s2s_assets.demo.servers import demo_servers
-from s2s_assets.leaderboard import latest_release
+from s2s_assets.leaderboard import last_release
 from s2s_assets.orchestration import Driver, RunFailedError, StudyResource, open_instance
 from s2s_assets.study.console import console, progress
 
@@ -95,5 +95,7 @@ def run_demo(root: Path, raters: int) -> DemoResult:
         _say("boards refitted" if refits else "nothing new to fit")
         config = {"ops": {"release": {"config": {"by": RELEASED_BY, "note": "made by the demo"}}}}
         driver.run_job("publish", config=config)
-    page = latest_release(resource.settings.home) / "index.html"
-    return DemoResult(page, collected, answers, time.monotonic() - started)
+    releases = resource.settings.home / "releases"
+    newest = last_release(releases)
+    assert newest is not None
+    return DemoResult(releases / newest.release / "index.html", collected, answers, time.monotonic() - started)

@@ -12,8 +12,9 @@ import polars as pl
 from s2s_assets.leaderboard import (
     BoardInputs,
     Run,
-    Seal,
+    Sealing,
     build_board,
+    clusters_of,
     coverage,
     facts_of,
     previous_release,
@@ -34,7 +35,7 @@ from s2s_assets.orchestration import (
     settle,
 )
 from s2s_assets.ranking import METHOD_VERSION as RANKING_VERSION
-from s2s_assets.ranking import bootstrap_seed
+from s2s_assets.ranking import bootstrap_seed, fits_to_frame, intervals_to_frame
 from s2s_assets.ratings import QUALITY_VERSION
 from s2s_assets.rubrics import clusters_from_frame
 from s2s_assets.storage import Table
@@ -113,14 +114,15 @@ def leaderboard(
         asked = [str(c.key) for c in folder.study.active_configs]
         answered = pl.concat([t.frame.select("config", "prompt", "status") for t in responses.values()])
         prompts = normalized_audio.frame.filter(pl.col("status") == "ok")
+        fits = pl.concat([bt_fits.frame, fits_to_frame(found.fits)])
         board = build_board(
             BoardInputs(
                 facts=facts_of(folder.study, simulated=simulated),
                 run=_run(folder, ratings),
-                fits=pl.concat([bt_fits.frame, found.fits]),
-                cis=pl.concat([bootstrap_cis.frame, found.intervals]),
+                fits=fits,
+                cis=pl.concat([bootstrap_cis.frame, intervals_to_frame(found.intervals)]),
                 coverage=coverage(asked, answered, prompts),
-                clusters=found.for_page(),
+                clusters=clusters_of(found.clusters, fits),
                 quality=rater_quality.frame,
                 exclusions=_exclusions(ratings.frame),
                 paragraphs=recovery_paragraphs(folder.study, folder.root, bt_fits.frame),
@@ -183,7 +185,7 @@ def release(
         home,
         store.blobs,
         f"{folder.study.study}/releases",
-        Seal(config.by, config.note, config.removed),
+        Sealing(config.by, config.note, config.removed),
         red,
     )
     context.log.info("release %s %s", done.name, "sealed" if done.new else "was sealed before; the data are the same")

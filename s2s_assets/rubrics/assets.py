@@ -7,8 +7,8 @@ import dagster as dg
 import polars as pl
 
 from s2s_assets.orchestration import Stage, StageEvent, StudyResource, markdown_table, run_stage
-from s2s_assets.ranking import bootstrap_seed, dropped_raters
-from s2s_assets.rubrics import METHOD_VERSION, clusters_from_frame, rubric_clusters_table
+from s2s_assets.ranking import bootstrap_seed, dropped_raters, fits_from_frame, intervals_from_frame
+from s2s_assets.rubrics import METHOD_VERSION, cluster_study, clusters_from_frame, clusters_to_frame
 from s2s_assets.rubrics.checks import SPECS, cluster_checks
 from s2s_assets.storage import Table
 
@@ -59,15 +59,18 @@ def rubric_clusters(
     analysis = folder.study.analysis
 
     def compute() -> pl.DataFrame:
-        return rubric_clusters_table(
-            folder.study,
+        report = cluster_study(
             ratings.frame,
-            bt_fits.frame,
-            bootstrap_cis.frame,
+            fits_from_frame(bt_fits.frame),
+            intervals_from_frame(bootstrap_cis.frame),
+            {r.id: r.group for r in folder.study.rubrics},
+            folder.study.families,
             dropped_raters(rater_quality.frame),
+            variant=analysis.headline_variant,
             resamples=analysis.resamples,
             seed=bootstrap_seed(folder.study),
         )
+        return clusters_to_frame(report)
 
     stage = Stage(
         asset="rubric_clusters",
@@ -76,7 +79,7 @@ def rubric_clusters(
         settings=[
             [r.model_dump(mode="json") for r in folder.study.rubrics],
             folder.study.families,
-            analysis.resamples,
+            analysis.model_dump(mode="json"),
             folder.study.study,
         ],
         compute=compute,
