@@ -11,7 +11,7 @@ GROUPS = {
     "pairs": ("s2s_assets.pairing.commands:pairs", "Simulate a pairing plan."),
     "responses": ("s2s_assets.responses.commands:responses", "One exchange with a model, by hand."),
     "ratings": ("s2s_assets.ratings.commands:ratings", "Import, export and count ratings."),
-    "rank": ("s2s_assets.ranking.commands:rank", "Rank the entities of a ratings file."),
+    "rank": ("s2s_assets.leaderboard.rank_command:command", "Rank the entities of a ratings file."),
     "release": ("s2s_assets.leaderboard.commands:release", "List and check sealed releases."),
     "demo": ("s2s_assets.demo.commands:demo", "Run the whole demo study on this machine."),
 }

@@ -13,7 +13,7 @@ from s2s_assets.ranking.frames import (
     intervals_to_frame,
 )
 from s2s_assets.ranking.halves import split_half_strengths
-from s2s_assets.ranking.rank import RankResult, rank, rank_specs
+from s2s_assets.ranking.rank import Dimension, RankResult, rank, rank_specs
 from s2s_assets.ranking.records import BoardFit, BoardIntervals, EntityFit, EntityInterval, PairInterval
 from s2s_assets.ranking.spec import METHOD_VERSION, FitSpec, bootstrap_seed
 
@@ -25,6 +25,7 @@ __all__ = [
     "METHOD_VERSION",
     "BoardFit",
     "BoardIntervals",
+    "Dimension",
     "EntityFit",
     "EntityInterval",
     "FitSpec",

@@ -3,37 +3,50 @@
 from s2s_assets.ratings.assign import next_assignment
 from s2s_assets.ratings.exclude import exclude, restore, withdraw, withdrawn
 from s2s_assets.ratings.export import export_ratings
+from s2s_assets.ratings.files import RatingsFile, Repeats, RepeatsRule, read_ratings
+from s2s_assets.ratings.layouts import Layout
 from s2s_assets.ratings.leases import Assignment, Handout, expire_leases, heartbeat, media_blob
 from s2s_assets.ratings.planted import Recovery, plant, planted_strengths, recovered
 from s2s_assets.ratings.quality import QUALITY_VERSION, QualityRules, rater_quality_table
+from s2s_assets.ratings.raw import RejectedRow
 from s2s_assets.ratings.settled import Settled, settled_version
 from s2s_assets.ratings.snapshot import Snapshot, snapshot
 from s2s_assets.ratings.store import Rater, RatingsStore, answered_responses, enrol, status, utc_now
 from s2s_assets.ratings.submit import submit
 from s2s_assets.ratings.tasks import rating_tasks_table, task_media, upsert_tasks
+from s2s_assets.ratings.transfer import Imported, as_written, import_ratings
 
 __all__ = [
     "QUALITY_VERSION",
     "Assignment",
     "Handout",
+    "Imported",
+    "Layout",
     "QualityRules",
     "Rater",
+    "RatingsFile",
     "RatingsStore",
     "Recovery",
+    "RejectedRow",
+    "Repeats",
+    "RepeatsRule",
     "Settled",
     "Snapshot",
     "answered_responses",
+    "as_written",
     "enrol",
     "exclude",
     "expire_leases",
     "export_ratings",
     "heartbeat",
+    "import_ratings",
     "media_blob",
     "next_assignment",
     "plant",
     "planted_strengths",
     "rater_quality_table",
     "rating_tasks_table",
+    "read_ratings",
     "recovered",
     "restore",
     "settled_version",

@@ -1,0 +1,234 @@
+"""`s2s rank`: rank the entities of a ratings file of one's own, without a study."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import click
+import polars as pl
+import yaml
+from rich.console import Console
+from rich.table import Table
+
+from s2s_assets.leaderboard.ranking_files import write_ranking
+from s2s_assets.ranking import (
+    BoardFit,
+    BoardIntervals,
+    Dimension,
+    EntityFit,
+    EntityInterval,
+    RankResult,
+    rank,
+    rank_specs,
+)
+from s2s_assets.ratings import Layout, RatingsFile, RepeatsRule, read_ratings
+from s2s_assets.study import By, InputError, RatingsError, Settings, load_study
+from s2s_assets.study.console import console, emit, guard, json_option, progress
+
+_RANKED = ("prompt", "rater", "rubric", "config_a", "config_b", "score", "category", "level", "acoustic")
+"""Columns that a ranking uses; a file's own `source` or `excluded_by` says nothing here."""
+
+
+def _pairs_of(text: str | None, option: str, example: str) -> dict[str, str]:
+    """`a=b,c=d` as a mapping."""
+    pairs: dict[str, str] = {}
+    for part in (text or "").split(","):
+        name, equals, value = (piece.strip() for piece in part.rpartition("="))
+        if not part.strip():
+            continue
+        if not (name and equals and value) or name in pairs:
+            raise InputError(f"{option} {text!r}: expected name=value, each name once, such as {example}")
+        pairs[name] = value
+    return pairs
+
+
+def _labels(text: str | None) -> dict[str, int] | None:
+    if text is None:
+        return None
+    labels = _pairs_of(text, "--scores", "'left=1,tie=0,right=-1'")
+    try:
+        scores = {label: int(score) for label, score in labels.items()}
+    except ValueError as error:
+        raise InputError(f"--scores {text!r}: expected an integer for each label") from error
+    outside = [label for label, score in scores.items() if not -3 <= score <= 3]
+    if outside or not scores:
+        raise InputError(
+            f"--scores {text!r}: expected labels with integers from -3 to 3, such as 'left=1,tie=0,right=-1'"
+        )
+    return scores
+
+
+def _families(path: Path | None, by: By) -> dict[str, str]:
+    """Model → family, from a file of family: [models], else from the study; read only where needed."""
+    if by != "family":
+        return {}
+    if path is None:
+        return load_study(Settings.from_environment().study).study.families
+    try:
+        given = yaml.safe_load(path.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
+        raise InputError(f"{path}: cannot be read as YAML ({error})") from error
+    if not isinstance(given, dict) or not all(isinstance(models, list) for models in given.values()):
+        raise InputError(f"{path}: expected `family: [models]` for each family")
+    families: dict[str, str] = {}
+    for family, models in given.items():
+        for model in map(str, models):
+            if families.setdefault(model, str(family)) != str(family):
+                raise InputError(f"{path}: model {model!r} is in two families, {families[model]!r} and {family!r}")
+    return families
+
+
+@click.command()
+@click.argument("file", type=click.Path(path_type=Path))
+@click.option("--rubric", "rubrics", multiple=True, help="Rank by this rubric; repeatable. Default: all.")
+@click.option(
+    "--by",
+    type=click.Choice(["config", "model", "voice", "thinking", "family"]),
+    default="config",
+    show_default=True,
+    help="What is ranked; all but config need config keys.",
+)
+@click.option("--slice", "dimension", type=click.Choice(["category", "level", "acoustic"]), help="One ranking a value.")
+@click.option("--resamples", type=click.IntRange(min=0), default=1000, show_default=True, help="0: no bootstrap.")
+@click.option("--seed", type=int, default=0, show_default=True, help="Of the resampling.")
+@click.option("--columns", help="The file's names: rater=worker,prompt=item.")
+@click.option("--scores", help="What score labels mean: 'left=1,tie=0,right=-1'.")
+@click.option(
+    "--repeats",
+    type=click.Choice(["keep", "once", "error"]),
+    default="keep",
+    show_default=True,
+    help="Which rows of one rater, prompt, pair and rubric count, where there are no rating ids.",
+)
+@click.option("--families", type=click.Path(path_type=Path), help="YAML, family: [models]. Default: the study's.")
+@click.option(
+    "--layout",
+    type=click.Choice(["answers", "wide", "lmarena"]),
+    default="answers",
+    show_default=True,
+    help="How the file is arranged: one answer a row, one column a rubric, or the arena's columns.",
+)
+@click.option("--allow-rejects", is_flag=True, help="Rank the rest even if more than 5 % of the rows are rejected.")
+@click.option("--out", type=click.Path(path_type=Path, file_okay=False), help="Folder for tables, plots and the page.")
+@json_option
+@guard
+def command(
+    file: Path,
+    rubrics: tuple[str, ...],
+    by: By,
+    dimension: Dimension | None,
+    resamples: int,
+    seed: int,
+    columns: str | None,
+    scores: str | None,
+    repeats: RepeatsRule,
+    families: Path | None,
+    layout: Layout,
+    allow_rejects: bool,
+    out: Path | None,
+    as_json: bool,
+) -> None:
+    """Rank the entities of FILE, a table of comparisons (CSV, JSON lines or Parquet).
+
+    Needed columns: prompt, rater, config_a, config_b, score (-3..3, above 0: config_a is better).
+    """
+    named = _pairs_of(columns, "--columns", "rater=worker")
+    read = read_ratings(file, columns=named, scores=_labels(scores), repeats=repeats, layout=layout)
+    _tell(read)
+    if not allow_rejects:
+        read.refuse_many_rejected()
+    if read.frame.is_empty():
+        raise RatingsError(f"{file}: no row counts, so there is nothing to rank")
+    frame = read.frame.select(c for c in _RANKED if c in read.frame.columns)
+
+    def ranked(advance: Callable[[int], None]) -> RankResult:
+        return rank(
+            frame,
+            rubrics=rubrics or None,
+            by=by,
+            slice=dimension,
+            resamples=resamples,
+            seed=seed,
+            families=_families(families, by),
+            progress=advance,
+        )
+
+    with progress("resampling", _steps(frame, rubrics, by, dimension) * resamples) as advance:
+        result = replace(ranked(advance), input=read.summary())
+    if out is not None:
+        console.print(f"written: {write_ranking(result, out, title=file.name)}", markup=False, soft_wrap=True)
+    if as_json:
+        emit(result.to_json())
+    else:
+        _show(result)
+
+
+def _steps(frame: pl.DataFrame, rubrics: tuple[str, ...], by: By, dimension: Dimension | None) -> int:
+    return len(rank_specs(frame, rubrics or None, by, dimension))
+
+
+def _tell(read: RatingsFile) -> None:
+    """What was left out or looks odd, in words."""
+    for rejected in read.rejected[:10]:
+        console.print(f"row {rejected.row} rejected: {rejected.reason}", markup=False, soft_wrap=True)
+    if len(read.rejected) > 10:
+        console.print(f"… and {len(read.rejected) - 10} more rows; --json lists all", markup=False)
+    repeated = read.repeats.identical + read.repeats.conflicting
+    if repeated:
+        console.print(
+            f"warning: {repeated} rows repeat a rater, prompt, pair and rubric ({read.repeats.conflicting} with another "
+            "score); see --repeats",
+            markup=False,
+            soft_wrap=True,
+        )
+
+
+def _show(result: RankResult) -> None:
+    """A table a fit, for people."""
+    people = Console(markup=False, highlight=False, soft_wrap=True)
+    for fit, intervals in zip(result.fits, result.intervals, strict=True):
+        people.print(_heading(fit))
+        for reason in filter(None, (fit.reason, intervals.reason)):
+            people.print(f"  note: {reason}")
+        people.print(_table(fit, intervals))
+
+
+def _heading(fit: BoardFit) -> str:
+    where = "" if fit.spec.slice_dimension == "all" else f", {fit.spec.slice_dimension} {fit.spec.slice_value}"
+    status = "" if fit.status == "ok" else f" [{fit.status}]"
+    counts = f"{fit.n_ratings} ratings, {fit.n_raters} raters, {fit.n_prompts} prompts"
+    within = f"; {fit.n_within} within one entity left out" if fit.n_within else ""
+    return f"{fit.spec.rubric} by {fit.spec.by}{where}{status}: {counts}{within}"
+
+
+def _table(fit: BoardFit, intervals: BoardIntervals) -> Table:
+    table = Table(box=None)
+    for title in ("rank", "range", "Elo", "95 % bootstrap", "95 % sandwich", "ratings"):
+        table.add_column(title, justify="right", no_wrap=True)
+    table.add_column("entity", overflow="fold")
+    for entity, interval in zip(fit.entities, intervals.entities, strict=True):
+        table.add_row(*_cells(entity, interval))
+    return table
+
+
+def _cells(entity: EntityFit, interval: EntityInterval) -> tuple[str, ...]:
+    bound = entity.bound or interval.bound
+    return (
+        str(entity.rank),
+        _range(interval.rank_low, interval.rank_high),
+        bound or "" if entity.elo is None else f"{entity.elo:.0f}",
+        _range(interval.ci_low, interval.ci_high, bound),
+        _range(interval.sandwich_low, interval.sandwich_high),
+        str(entity.n_ratings),
+        entity.entity,
+    )
+
+
+def _range(low: Any, high: Any, bound: str | None = None) -> str:
+    """Both ends, an infinite one as such; nothing where there is no interval."""
+    if low is None and high is None:
+        return ""
+    left = "-∞" if low is None and bound in {"below", "both"} else "" if low is None else f"{low:.0f}"
+    right = "∞" if high is None and bound in {"above", "both"} else "" if high is None else f"{high:.0f}"
+    return f"{left} – {right}"

@@ -1,0 +1,260 @@
+"""Ratings files: one answer a row, read into a frame whose rows all count, with everything else named.
+
+A row is rejected with its reason when a needed value is missing, both configs are one, the score is no integer from -3
+to 3, `first` is neither `a` nor `b`, or `submitted_at` has no offset from UTC. The others go on.
+
+With `rating_id`: the same id and content counts once (a duplicate); the same id with other content counts the first
+time and is rejected after (a conflict); different ids all count. Without it, rows that share rater, prompt, pair (in
+either order) and rubric are repeats, identical where they have an earlier repeat's score and conflicting otherwise.
+Dropping only the identical ones would keep only the raters who contradict themselves, so by default all count.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, Literal
+
+import polars as pl
+
+from s2s_assets.ratings.layouts import Layout, arranged, columns_of, scores_of
+from s2s_assets.ratings.raw import ROW, RejectedRow, read_raw
+from s2s_assets.study import OVERALL, RatingsError
+
+RepeatsRule = Literal["keep", "once", "error"]
+NEEDED = ("prompt", "rater", "config_a", "config_b", "score")
+OPTIONAL = ("rubric", "rating_id", "response_a", "response_b", "first", "submitted_at", "category", "level", "acoustic")
+REJECTED_LIMIT = 0.05
+"""Share of rejected rows above which a ranking is refused unless asked for."""
+_NAMES = ("prompt", "rater", "config_a", "config_b", "rubric")
+_CONTENT = (*NEEDED, *(name for name in OPTIONAL if name != "rating_id"))
+_EXACT_TO_READ = "%Y-%m-%dT%H:%M:%S%.6f"
+
+
+@dataclass(frozen=True)
+class Repeats:
+    """Rows without an id that repeat an earlier row's rater, prompt, pair and rubric."""
+
+    identical: int
+    """With the score of an earlier repeat."""
+    conflicting: int
+
+
+@dataclass(frozen=True)
+class RatingsFile:
+    """A file's answers."""
+
+    frame: pl.DataFrame
+    """The rows that count: `file_row`, the contract's columns typed (`score` integer, `submitted_at` UTC), then the
+    file's other columns as they are."""
+    rows: int
+    """Answers in the file, rejected ones too."""
+    rejected: tuple[RejectedRow, ...]
+    """By row."""
+    duplicates: int
+    conflicts: int
+    repeats: Repeats
+
+    def summary(self) -> dict[str, Any]:
+        """`input` of `s2s rank --json`."""
+        return {
+            "rows": self.rows,
+            "used": self.frame.height,
+            "duplicates": self.duplicates,
+            "conflicts": self.conflicts,
+            "repeats": {"identical": self.repeats.identical, "conflicting": self.repeats.conflicting},
+            "rejected": [{"row": r.row, "reason": r.reason} for r in self.rejected],
+        }
+
+    def refuse_many_rejected(self) -> None:
+        """Refuse the whole file when more than 5 % of its rows are rejected.
+
+        Raises:
+            RatingsError: with the first rows and reasons.
+        """
+        if len(self.rejected) > REJECTED_LIMIT * self.rows:
+            first = "; ".join(f"row {r.row}: {r.reason}" for r in self.rejected[:5])
+            raise RatingsError(
+                f"{len(self.rejected)} of {self.rows} rows rejected, more than {REJECTED_LIMIT:.0%} ({first}); "
+                "mend them, or rank the rest with --allow-rejects"
+            )
+
+
+def read_ratings(
+    path: Path,
+    *,
+    columns: Mapping[str, str] | None = None,
+    scores: Mapping[str, int] | None = None,
+    repeats: RepeatsRule = "keep",
+    layout: Layout = "answers",
+) -> RatingsFile:
+    """Read a ratings file.
+
+    Args:
+        path: CSV (delimiter and encoding are recognised), JSON lines or Parquet.
+        columns: name of the contract → the file's name for it.
+        scores: label → score, where scores are labels.
+        repeats: which repeats of rows without an id count: all, the first, or none at all.
+        layout: how the file is arranged.
+
+    Raises:
+        RatingsError: the file cannot be read as ratings: no file, no rows, a missing column, a label outside
+            `scores`, or a repeat where they are errors.
+    """
+    columns, scores = columns_of(layout, columns or {}), scores_of(layout, scores)
+    raw = read_raw(path, {*NEEDED, *OPTIONAL, *columns.values()})
+    named = arranged(_renamed(path, raw.frame, columns), layout, (*NEEDED, *OPTIONAL), path)
+    missing = [name for name in NEEDED if name not in named.columns]
+    if missing:
+        raise RatingsError(
+            f"{path}: no column {', '.join(missing)}; the file has {', '.join(raw.frame.columns[1:])}; "
+            "name foreign columns with --columns, such as rater=worker"
+        )
+    typed = _typed(path, named, scores)
+    wrong = typed.filter(pl.col("reason").is_not_null())
+    rejected = [*raw.rejected, *(RejectedRow(*pair) for pair in wrong.select(ROW, "reason").iter_rows())]
+    kept, duplicates, conflicts = _once_per_id(typed.filter(pl.col("reason").is_null()).drop("reason"))
+    kept, found = _repeats(path, kept, repeats)
+    return RatingsFile(
+        frame=kept,
+        rows=typed.height + len(raw.rejected),
+        rejected=tuple(sorted([*rejected, *conflicts], key=lambda r: r.row)),
+        duplicates=duplicates,
+        conflicts=len(conflicts),
+        repeats=found,
+    )
+
+
+def _renamed(path: Path, frame: pl.DataFrame, columns: Mapping[str, str]) -> pl.DataFrame:
+    unknown = sorted(set(columns) - {*NEEDED, *OPTIONAL})
+    if unknown:
+        raise RatingsError(
+            f"--columns: {', '.join(unknown)} is no name of a ratings file: {', '.join((*NEEDED, *OPTIONAL))}"
+        )
+    absent = sorted(set(columns.values()) - set(frame.columns))
+    if absent:
+        raise RatingsError(f"{path}: no column {', '.join(absent)}; the file has {', '.join(frame.columns[1:])}")
+    replaced = [name for name, foreign in columns.items() if name in frame.columns and name != foreign]
+    taken = frame.select(pl.col(foreign).alias(name) for name, foreign in columns.items())
+    return pl.concat(
+        [frame.drop(replaced, *(c for c in columns.values() if c not in replaced)), taken], how="horizontal"
+    )
+
+
+def _typed(path: Path, frame: pl.DataFrame, scores: Mapping[str, int] | None) -> pl.DataFrame:
+    """The frame with typed columns of the contract first, and the reason why a row does not count."""
+    if "rubric" not in frame.columns:
+        frame = frame.with_columns(pl.lit(OVERALL).alias("rubric"))
+    known = [name for name in (*NEEDED, *OPTIONAL) if name in frame.columns]
+    text = frame.with_columns(_as_text(frame, name).str.strip_chars().replace("", None).alias(name) for name in known)
+    if scores is not None:
+        text = _labelled(path, text, scores)
+    value = pl.col("score").cast(pl.Float64, strict=False)
+    times = _times(text["submitted_at"]) if "submitted_at" in known else None
+    checks = [_missing(name) for name in known if name in (*_NAMES, "score")]
+    checks += [
+        pl.when(pl.col("config_a") == pl.col("config_b")).then(
+            pl.format("config_a and config_b are both '{}'", "config_a")
+        ),
+        pl.when(value.is_null() | (value != value.round()) | ~value.is_between(-3, 3)).then(
+            pl.format("score '{}': expected an integer from -3 to 3", "score")
+        ),
+    ]
+    if "first" in known:
+        checks.append(
+            pl.when(~pl.col("first").is_in(["a", "b"])).then(pl.format("first '{}': expected a or b", "first"))
+        )
+    if times is not None:
+        text = text.with_columns(times.alias("_time"))
+        wrong = pl.col("submitted_at").is_not_null() & pl.col("_time").is_null()
+        expected = "submitted_at '{}': expected ISO 8601 with an offset, such as 2026-07-01T12:00:00Z"
+        checks.append(pl.when(wrong).then(pl.format(expected, "submitted_at")))
+    judged = text.with_columns(pl.coalesce(checks).alias("reason"), value.alias("score"))
+    if times is not None:
+        judged = judged.with_columns(pl.col("_time").alias("submitted_at")).drop("_time")
+    judged = judged.with_columns(pl.when(pl.col("reason").is_null()).then(pl.col("score")).cast(pl.Int8).alias("score"))
+    return judged.select(ROW, *known, pl.exclude(ROW, *known))
+
+
+def _missing(name: str) -> pl.Expr:
+    return pl.when(pl.col(name).is_null()).then(pl.lit(f"{name} is empty"))
+
+
+def _as_text(frame: pl.DataFrame, name: str) -> pl.Expr:
+    kind = frame.schema[name]
+    if isinstance(kind, pl.Datetime):
+        if kind.time_zone is None:
+            return pl.col(name).dt.strftime(_EXACT_TO_READ)
+        return pl.col(name).dt.convert_time_zone("UTC").dt.strftime(f"{_EXACT_TO_READ}+00:00")
+    return pl.col(name).cast(pl.String)
+
+
+def _labelled(path: Path, frame: pl.DataFrame, scores: Mapping[str, int]) -> pl.DataFrame:
+    """Scores from labels; an unknown label refuses everything, as it may be a whole kind of answer."""
+    unknown = frame.filter(~pl.col("score").is_in(list(scores)))
+    if unknown.height:
+        row, label = unknown.select(ROW, "score").row(0)
+        raise RatingsError(f"{path}: row {row}: score label {label!r} is not in --scores ({', '.join(scores)}); add it")
+    labels = {label: str(score) for label, score in scores.items()}
+    return frame.with_columns(pl.col("score").replace_strict(labels, return_dtype=pl.String))
+
+
+def _times(values: pl.Series) -> pl.Series:
+    """Times in UTC; null where the text is no time or has no offset."""
+    return pl.Series([_time(v) for v in values], dtype=pl.Datetime("us", "UTC"))
+
+
+def _time(text: str | None) -> datetime | None:
+    if text is None:
+        return None
+    try:
+        found = datetime.fromisoformat(text)
+    except ValueError:
+        return None
+    return None if found.tzinfo is None else found.astimezone(UTC)
+
+
+def _once_per_id(frame: pl.DataFrame) -> tuple[pl.DataFrame, int, list[RejectedRow]]:
+    """Rows with the first of each id, the number of exact duplicates, and the conflicts."""
+    if "rating_id" not in frame.columns:
+        return frame, 0, []
+    content = [pl.col(c).cast(pl.String).fill_null("\0") for c in _CONTENT if c in frame.columns]
+    again = pl.col("rating_id").is_not_null() & ~pl.col("rating_id").is_first_distinct()
+    marked = frame.with_columns(again.alias("_again"), pl.concat_str(content, separator="\x1f").alias("_content"))
+    marked = marked.with_columns(
+        (pl.col("_content") != pl.col("_content").first().over("rating_id")).alias("_differs"),
+        pl.col(ROW).first().over("rating_id").alias("_first"),
+    )
+    repeated = marked.filter(pl.col("_again"))
+    conflicts = [
+        RejectedRow(row, f"rating_id '{name}' has other content than in row {first}, which counts")
+        for row, name, first in repeated.filter(pl.col("_differs")).select(ROW, "rating_id", "_first").iter_rows()
+    ]
+    kept = frame.filter(~again)
+    return kept, repeated.height - len(conflicts), conflicts
+
+
+def _repeats(path: Path, frame: pl.DataFrame, rule: RepeatsRule) -> tuple[pl.DataFrame, Repeats]:
+    """The rows that count under the rule, and the repeats among those without an id."""
+    swapped = pl.col("config_a") > pl.col("config_b")
+    unit = [
+        pl.col("rater"),
+        pl.col("prompt"),
+        pl.col("rubric"),
+        pl.min_horizontal("config_a", "config_b").alias("low"),
+        pl.max_horizontal("config_a", "config_b").alias("high"),
+    ]
+    folded = pl.when(swapped).then(-pl.col("score")).otherwise(pl.col("score")).alias("folded")
+    anonymous = frame if "rating_id" not in frame.columns else frame.filter(pl.col("rating_id").is_null())
+    again = ~anonymous.select(pl.struct(unit).is_first_distinct()).to_series()
+    same_score = ~anonymous.select(pl.struct([*unit, folded]).is_first_distinct()).to_series()
+    found = Repeats(int((again & same_score).sum()), int((again & ~same_score).sum()))
+    if rule == "keep" or not again.any():
+        return frame, found
+    rows = anonymous[ROW].filter(again)
+    if rule == "error":
+        raise RatingsError(
+            f"{path}: row {rows[0]} repeats an earlier row's rater, prompt, pair and rubric (as do {len(rows) - 1} more); "
+            "give the rows rating ids, or choose --repeats keep or once"
+        )
+    return frame.filter(~pl.col(ROW).is_in(rows.implode())), found

@@ -1,0 +1,160 @@
+"""A ratings file as text cells with the number of the line they stand in, whatever its form.
+
+CSV: encoding from the byte order mark, else UTF-8, else Windows-1252; delimiter from the header, the one that yields the
+most columns that are looked for. JSON lines: one object a line. Parquet: by its magic number; columns that are no text
+keep their type. `row` is the line of the file (CSV header = 1), in Parquet the row from 1.
+"""
+
+import codecs
+import csv
+import io
+import json
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from s2s_assets.study import RatingsError
+
+ROW = "file_row"
+"""Column that holds where a row stands in the file."""
+_DELIMITERS = ",;\t|"
+_MARKS = ((codecs.BOM_UTF8, "utf-8-sig"), (codecs.BOM_UTF16_LE, "utf-16"), (codecs.BOM_UTF16_BE, "utf-16"))
+
+
+@dataclass(frozen=True)
+class RejectedRow:
+    """A row that does not count, and why."""
+
+    row: int
+    reason: str
+
+
+@dataclass(frozen=True)
+class RawTable:
+    """What a file holds, before any meaning."""
+
+    frame: pl.DataFrame
+    """`file_row` and the file's columns."""
+    rejected: tuple[RejectedRow, ...]
+    """Rows that could not be read at all."""
+
+
+def read_raw(path: Path, wanted: Collection[str]) -> RawTable:
+    """Read a file's rows.
+
+    Args:
+        path: a CSV, JSON lines or Parquet file, told apart by content.
+        wanted: names of columns by which a CSV delimiter is recognised.
+
+    Raises:
+        RatingsError: no such file, nothing in it, or not one of these forms.
+    """
+    try:
+        data = path.read_bytes()
+    except OSError as error:
+        raise RatingsError(f"{path}: cannot be read ({error.strerror}); give a CSV, JSONL or Parquet file") from error
+    if data[:4] == b"PAR1":
+        table = RawTable(_parquet(path, data), ())
+    else:
+        text = _decoded(path, data)
+        first = text.lstrip()[:1]
+        if first == "[":
+            raise RatingsError(f"{path}: a JSON list; give JSON lines, one object a line")
+        table = _json_lines(text) if first == "{" else _csv(path, text, wanted)
+    if table.frame.is_empty() and not table.rejected:
+        raise RatingsError(f"{path}: no rows; expected one answer a row")
+    return table
+
+
+def _decoded(path: Path, data: bytes) -> str:
+    encoding = next((name for mark, name in _MARKS if data.startswith(mark)), None)
+    try:
+        text = data.decode(encoding or "utf-8")
+    except UnicodeDecodeError:
+        text = data.decode("cp1252", errors="replace")
+    if not text.strip():
+        raise RatingsError(f"{path}: the file is empty; expected one answer a row")
+    if "\0" in text:
+        raise RatingsError(f"{path}: neither text nor Parquet; give a CSV, JSONL or Parquet file")
+    return text
+
+
+def _parquet(path: Path, data: bytes) -> pl.DataFrame:
+    try:
+        frame = pl.read_parquet(io.BytesIO(data))
+    except pl.exceptions.PolarsError as error:
+        raise RatingsError(f"{path}: not a readable Parquet file ({error})") from error
+    return frame.drop(ROW, strict=False).with_row_index(ROW, offset=1).cast({ROW: pl.Int64})
+
+
+def _json_lines(text: str) -> RawTable:
+    rows: list[int] = []
+    objects: list[dict[str, Any]] = []
+    rejected = []
+    for number, line in enumerate(text.split("\n"), 1):
+        if not line.strip():
+            continue
+        try:
+            found = json.loads(line)
+        except ValueError as error:
+            rejected.append(RejectedRow(number, f"not JSON: {error}"))
+            continue
+        if isinstance(found, dict):
+            rows.append(number)
+            objects.append(found)
+        else:
+            rejected.append(RejectedRow(number, f"a JSON object was expected, not {type(found).__name__}"))
+    names = dict.fromkeys(name for o in objects for name in o if name != ROW)
+    columns = {name: pl.Series([_cell(o.get(name)) for o in objects], dtype=pl.String) for name in names}
+    return RawTable(pl.DataFrame({ROW: pl.Series(rows, dtype=pl.Int64), **columns}), tuple(rejected))
+
+
+def _cell(value: Any) -> str | None:
+    if value is None or isinstance(value, str):
+        return value
+    return json.dumps(value)
+
+
+def _csv(path: Path, text: str, wanted: Collection[str]) -> RawTable:
+    delimiter = max(_DELIMITERS, key=lambda d: _recognised(text, d, wanted))
+    records = _records(path, text, delimiter)
+    _, header = next(records)
+    names = [name.strip() or f"column_{k}" for k, name in enumerate(header, 1)]
+    twice = sorted({n for n in names if names.count(n) > 1})
+    if twice:
+        raise RatingsError(f"{path}: line 1: column {', '.join(twice)} is there twice; rename one")
+    rows, cells, rejected = [], [], []
+    for number, record in records:
+        if any(record[len(names) :]) or len(record) < len(names):
+            rejected.append(RejectedRow(number, f"{len(record)} fields where the header has {len(names)}"))
+        else:
+            rows.append(number)
+            cells.append(record[: len(names)])
+    by_column = list(zip(*cells, strict=True)) or [()] * len(names)
+    columns = {n: pl.Series(c, dtype=pl.String) for n, c in zip(names, by_column, strict=True) if n != ROW}
+    return RawTable(pl.DataFrame({ROW: pl.Series(rows, dtype=pl.Int64), **columns}), tuple(rejected))
+
+
+def _recognised(text: str, delimiter: str, wanted: Collection[str]) -> tuple[int, int]:
+    header = next(csv.reader(io.StringIO(text.lstrip("\r\n"), newline=""), delimiter=delimiter))
+    return len({name.strip() for name in header} & set(wanted)), len(header)
+
+
+def _records(path: Path, text: str, delimiter: str) -> Iterator[tuple[int, list[str]]]:
+    """Records with the line they begin in; blank lines are none."""
+    reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter)
+    width, begins = 0, 1
+    try:
+        for record in reader:
+            begins, line = reader.line_num + 1, begins
+            if not record:
+                continue
+            width = width or len(record)
+            if reader.line_num > line and len(record) != width:
+                raise RatingsError(f"{path}: line {line}: a quotation mark is opened and never closed; close it")
+            yield line, record
+    except csv.Error as error:
+        raise RatingsError(f"{path}: line {reader.line_num}: {error}") from error
