@@ -106,7 +106,7 @@ class Refitter:
         )
         fit = fit_counts(part, counts[:, rated])
         values = np.full(len(present), np.nan)
-        infinite = np.where(fit.sides == 0, np.nan, fit.sides * np.inf)
+        infinite = np.array([-np.inf, np.nan, np.inf])[fit.sides + 1]
         values[inside] = np.where(np.isnan(fit.strengths), infinite, fit.strengths)
         return values
 
