@@ -36,7 +36,7 @@ from s2s_assets.ratings import (
     submit,
     utc_now,
 )
-from s2s_assets.study import ConfigKey, Script, Study, StudyFolder, generator
+from s2s_assets.study import ConfigKey, Script, Study, StudyFolder, generator, load_truth
 from s2s_assets.study.console import progress
 
 THRESHOLDS = (0.4, 1.0, 2.3)
@@ -125,7 +125,7 @@ def rate_study(engine: Engine, folder: StudyFolder, n_raters: int, seed: int = 0
         The number of answers given.
     """
     store = RatingsStore(engine, folder.study.study)
-    truth = planted_truth(folder.study)
+    truth = planted_truth(folder.study, load_truth(folder.root))
     plant(store, truth)
     simulated = SimulatedStudy(folder.study, folder.script_of, truth, seed)
     counts = status(store)
