@@ -75,7 +75,7 @@ class CascadeServer:
     async def __aexit__(self, *exception: object) -> None:
         assert self._server is not None
         assert self._task is not None
-        self._server.should_exit = True
+        self._server.should_exit = self._server.force_exit = True
         await self._task
 
     async def transcription(self, request: Request) -> Response:

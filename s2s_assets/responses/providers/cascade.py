@@ -14,8 +14,10 @@ its endpoint, sent as it is.
 """
 
 import json
+import ssl
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
+from functools import cache
 from typing import Any, ClassVar
 from urllib.parse import quote
 
@@ -188,7 +190,7 @@ class Cascade(Adapter):
             async with (
                 self.recorder.slot(stage),
                 Deadline(stage) as deadline,
-                httpx.AsyncClient(timeout=timeout, trust_env=not is_loopback(url)) as client,
+                httpx.AsyncClient(timeout=timeout, verify=_tls(), trust_env=not is_loopback(url)) as client,
             ):
                 deadline.expect("first_event", terms.connect_timeout_s + terms.first_event_timeout_s)
                 extensions = {"trace": self._trace} if stage == "stt" else {}
@@ -223,6 +225,12 @@ class Cascade(Adapter):
         status: Status = "truncated" if self.recorder.final else "provider_error"
         message = f"the {stage} answer broke off: {type(error).__name__}: {error}"
         return ExchangeError(status, "broken_off", message, retryable=True, stage=stage)
+
+
+@cache
+def _tls() -> ssl.SSLContext:
+    """The trusted certificates, read once: that takes longer than a request to a near server."""
+    return ssl.create_default_context()
 
 
 def _object(data: bytes, stage: str) -> dict[str, Any]:

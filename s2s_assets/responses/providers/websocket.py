@@ -10,7 +10,7 @@ is a failure, whatever the close code.
 import asyncio
 import json
 from abc import abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from enum import Enum, auto
 from typing import Any, ClassVar
@@ -172,15 +172,12 @@ class WebsocketAdapter(Adapter):
     async def _send_turn(self, socket: ClientConnection, prompt: Prompt) -> None:
         terms = self.request.terms
         loop = asyncio.get_running_loop()
-        step = prompt.rate_hz * terms.frame_ms // 1000 * 2
         for message in self.start_of_turn():
             await self._send(socket, message)
         started = loop.time()
-        for at in range(0, len(prompt.pcm), step):
-            frame = prompt.pcm[at : at + step]
-            spoken_s = (at + len(frame)) / 2 / prompt.rate_hz
-            await asyncio.sleep(started + spoken_s / terms.pace - loop.time() if terms.pace else 0)
-            await self._send(socket, *self.frame(frame))
+        for due_s, pcm in schedule(prompt, terms.frame_ms, terms.pace):
+            await asyncio.sleep(started + due_s - loop.time() if due_s else 0)
+            await self._send(socket, *self.frame(pcm))
         for message in self.end_of_turn():
             await self._send(socket, message)
 
@@ -234,6 +231,15 @@ class WebsocketAdapter(Adapter):
             f"the connection closed before the answer was over: {code} {reason}".rstrip(),
             retryable=True,
         )
+
+
+def schedule(prompt: Prompt, frame_ms: int, pace: float) -> Iterator[tuple[float, bytes]]:
+    """Frames and when each is due, in seconds: when its last sample has been spoken at `pace`; at pace 0 all at once."""
+    step = prompt.rate_hz * frame_ms // 1000 * 2
+    for at in range(0, len(prompt.pcm), step):
+        frame = prompt.pcm[at : at + step]
+        spoken_s = (at + len(frame)) / 2 / prompt.rate_hz
+        yield (spoken_s / pace if pace else 0.0), frame
 
 
 def _first(group: BaseExceptionGroup[BaseException]) -> BaseException:
