@@ -83,7 +83,7 @@ def test_a_split_prompt_closes_the_gate_by_name():
 
 
 def test_a_playable_cell_left_out_closes_the_gate(twin):
-    plan, cells = made(twin, 5, 4)
+    plan, _ = made(twin, 5, 4)
     quality = plan_quality(plan, twin.cells(6, 4))
     assert "p000, p001, p002, p003" in quality.connectivity_faults[0]
     assert "do not hang together" in quality.connectivity_faults[1]
