@@ -328,13 +328,13 @@ class RealtimeServer:
         scheme, _, key = request.headers.get("Authorization", "").partition(" ")
         if scheme != "Bearer" or not key.strip():
             return refusal(connection, 401, "invalid_api_key", "You didn't provide an API key.")
-        if not _model(request):
+        if not model_of(request):
             return refusal(connection, 400, "missing_model", "You must provide a model parameter.")
         return None
 
     async def _serve(self, socket: ServerConnection) -> None:
         assert socket.request is not None
-        await self._conversation(self._answer, socket, _model(socket.request)).run()
+        await self._conversation(self._answer, socket, model_of(socket.request)).run()
 
 
 def refusal(connection: ServerConnection, status: int, code: str, message: str) -> Response:
@@ -346,5 +346,6 @@ def refusal(connection: ServerConnection, status: int, code: str, message: str) 
     return response
 
 
-def _model(request: Request) -> str:
+def model_of(request: Request) -> str:
+    """The model that an address names; empty where it names none."""
     return parse_qs(urlsplit(request.path).query).get("model", [""])[0]
