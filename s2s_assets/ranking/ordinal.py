@@ -35,7 +35,7 @@ RIDGE_LAMBDA = 0.1
 """The declared penalty of the flagged fallback, on strengths in logits."""
 _MAX_STEPS = 200
 _STEP_TOLERANCE = 1e-9
-_SINGULAR = 1e-13
+SINGULAR = 1e-13
 """Eigenvalues below this share of the largest count as zero."""
 
 Status = Literal["ok", "separated", "disconnected", "undefined"]
@@ -141,7 +141,7 @@ def maximise(terms: Terms, start: FloatArray, penalty: float = 0.0) -> Maximum:
         gradient, information = at.gradient[:, 0], at.information[0]
         gradient[:n] -= penalty * theta[:n]
         information[range(n), range(n)] += penalty
-        step = np.linalg.pinv(information, rcond=_SINGULAR, hermitian=True) @ gradient
+        step = np.linalg.pinv(information, rcond=SINGULAR, hermitian=True) @ gradient
         theta, value = _halved(terms, theta, step, value, penalty)
         if not np.isfinite(value):
             break

@@ -3,7 +3,8 @@
 All resamples share the full data's Hessian H, so the first step is a chord step from the full fit θ: with g_b the
 gradient of resample b at θ, θ_b = θ + H⁻¹ g_b · N / N_b, one matrix product for all. Batched Newton does the rest, each
 resample until its own step is below 1e-7 (its error is then the square of that), so that its answer does not depend on
-what else is in the batch. What does not converge is tested for existence and fitted by itself.
+what else is in the batch. What does not converge is tested for existence and fitted by itself. Separated full data are
+the limit fit throughout: a resample of them holds no more than their terms, so the same direction separates it.
 
 A resample has no value for an entity that it lost, nor, where it split the graph, for those outside the largest
 component (by entities, then by ratings). One that separates an entity gives it ±infinity. |Scores| that a resample
@@ -28,7 +29,7 @@ from s2s_assets.ranking.likelihood import (
     terms_of,
     used_magnitudes,
 )
-from s2s_assets.ranking.ordinal import OrdinalFit, fit_counts
+from s2s_assets.ranking.ordinal import SINGULAR, OrdinalFit, fit_counts
 
 BoolArray = npt.NDArray[np.bool_]
 _STEP_TOLERANCE = 1e-7
@@ -37,6 +38,8 @@ _FAR = 30.0
 """Logits from the mean beyond which a resample is taken out of the batch and fitted by itself."""
 _DAMPING = 1e-10
 """Share of the mean diagonal added to it: keeps the solver from a singular matrix and leaves the fixed point alone."""
+UNBOUNDED = np.array([-np.inf, np.nan, np.inf])
+"""Value of an entity below, beside and above the rest by an unbounded amount."""
 _TO_BOUNDARY = 0.9
 """Share of a gap that one step may close."""
 
@@ -47,17 +50,21 @@ class Refitter:
 
     problem: Problem
     ordinal: OrdinalFit
-    scores: FloatArray
-    """(planes · P, E + T) score of a rating by cell, times H⁻¹: the chord step of one rating."""
+    chord: FloatArray
+    """(planes · P, E + T) the chord step that one rating adds, by cell."""
+    flat: FloatArray
+    """(E + T, q) orthonormal directions along which the full data's likelihood does not change."""
 
     @classmethod
     def of(cls, problem: Problem, ordinal: OrdinalFit) -> "Refitter":
         """Prepare the chord step."""
         if ordinal.maximum is None or ordinal.terms is None:
-            return cls(problem, ordinal, np.zeros((problem.counts.size, 0)))
+            return cls(problem, ordinal, np.zeros((problem.counts.size, 0)), np.zeros((0, 0)))
         scores = cell_scores(ordinal.terms, ordinal.maximum.strengths, ordinal.maximum.thresholds)
-        bread = np.linalg.pinv(ordinal.maximum.information, rcond=1e-13, hermitian=True)
-        return cls(problem, ordinal, scores @ bread)
+        values, vectors = np.linalg.eigh(ordinal.maximum.information)
+        null = values < SINGULAR * values.max()
+        bread = (vectors[:, ~null] / values[~null]) @ vectors[:, ~null].T
+        return cls(problem, ordinal, scores @ bread, vectors[:, null])
 
     def refit(self, counts: FloatArray) -> FloatArray:
         """Strengths (E, B) of resampled counts (planes, P, B); ±inf separated, NaN without a value."""
@@ -71,27 +78,50 @@ class Refitter:
 
     def _refit_pattern(self, counts: FloatArray, present: BoolArray) -> FloatArray:
         """Resamples that use the same |scores|."""
-        totals = counts.sum(axis=1)
-        layout = layout_of(used_magnitudes(totals[:, 0]))
+        layout = layout_of(used_magnitudes(counts[:, :, 0].sum(axis=1)))
         if not len(layout.below):  # ties only, or nothing: entities cannot be told apart
             return np.full(present.shape, np.nan)
         terms = terms_of(self.problem, layout, counts)
-        start = np.vstack([np.zeros(present.shape), starting_thresholds(layout, totals)])
-        if layout.used == self.ordinal.layout.used and self.ordinal.status == "ok":
-            start = self._chord(terms, counts, start)
-        values, converged = newton(terms, start)
+        if self.ordinal.maximum is not None and layout.used == self.ordinal.layout.used:
+            values, converged = self._refit_alike(terms, counts)
+        else:
+            shift = np.concatenate([np.ones(len(present)), np.zeros(layout.thresholds)])[:, None] / len(present) ** 0.5
+            values, converged = newton(terms, self._cold(terms, counts), shift)
         for b in np.flatnonzero(~converged):
             values[:, b] = self._refit_alone(counts[:, :, b], present[:, b])
         return values
 
-    def _chord(self, terms: Terms, counts: FloatArray, otherwise: FloatArray) -> FloatArray:
-        """(E + T, B) chord step from the full fit, or `otherwise` where it leads out of bounds."""
-        flat = counts.reshape(-1, counts.shape[2])
-        share = self.problem.counts.sum() / flat.sum(axis=0)
-        full = np.concatenate([self.ordinal.strengths, self.ordinal.thresholds])
-        start = full[:, None] + (self.scores.T @ flat) * share
-        open_gaps = (terms.layout.gaps @ start[len(self.problem.entities) :] > 0).all(axis=0)
-        return np.where(open_gaps & (np.abs(start).max(axis=0) < _FAR), start, otherwise)
+    def _refit_alike(self, terms: Terms, counts: FloatArray) -> tuple[FloatArray, BoolArray]:
+        """Resamples that use the |scores| of the full data: what separates the full data separates them too."""
+        ordinal = self.ordinal
+        assert ordinal.terms is not None
+        if ordinal.status == "separated":
+            terms = replace(
+                terms,
+                up=terms.up * (ordinal.terms.up > 0),
+                down=terms.down * (ordinal.terms.down > 0),
+                gap=terms.gap * (ordinal.terms.gap > 0),
+            )
+        values, converged = newton(terms, self._start(terms, counts), self.flat)
+        unbounded = np.isnan(ordinal.strengths)
+        values[unbounded] = UNBOUNDED[ordinal.sides[unbounded] + 1][:, None]
+        return values, converged
+
+    def _cold(self, terms: Terms, counts: FloatArray) -> FloatArray:
+        """(E + T, B) equal strengths and marginal thresholds."""
+        thresholds = starting_thresholds(terms.layout, counts.sum(axis=1))
+        return np.vstack([np.zeros((len(self.problem.entities), counts.shape[2])), thresholds])
+
+    def _start(self, terms: Terms, counts: FloatArray) -> FloatArray:
+        """(E + T, B) chord step from the full fit, or a cold start where it leads out of bounds."""
+        assert self.ordinal.maximum is not None
+        cells = counts.reshape(-1, counts.shape[2])
+        share = self.problem.counts.sum() / cells.sum(axis=0)
+        full = np.concatenate([self.ordinal.maximum.strengths, self.ordinal.maximum.thresholds])
+        start = full[:, None] + (self.chord.T @ cells) * share
+        closed = (terms.layout.gaps @ start[len(self.problem.entities) :] <= 0) & (terms.gap > 0)
+        usable = ~closed.any(axis=0) & (np.abs(start).max(axis=0) < _FAR)
+        return np.where(usable, start, self._cold(terms, counts))
 
     def _refit_alone(self, counts: FloatArray, present: BoolArray) -> FloatArray:
         """(E,) strengths of one resample, existence tested."""
@@ -106,8 +136,7 @@ class Refitter:
         )
         fit = fit_counts(part, counts[:, rated])
         values = np.full(len(present), np.nan)
-        infinite = np.array([-np.inf, np.nan, np.inf])[fit.sides + 1]
-        values[inside] = np.where(np.isnan(fit.strengths), infinite, fit.strengths)
+        values[inside] = np.where(np.isnan(fit.strengths), UNBOUNDED[fit.sides + 1], fit.strengths)
         return values
 
     def _anchored(self, values: FloatArray) -> FloatArray:
@@ -119,12 +148,13 @@ class Refitter:
         return np.asarray(values + gap, np.float64)
 
 
-def newton(terms: Terms, start: FloatArray) -> tuple[FloatArray, BoolArray]:
+def newton(terms: Terms, start: FloatArray, flat: FloatArray) -> tuple[FloatArray, BoolArray]:
     """Newton for all data sets of `terms` side by side.
 
     Args:
         terms: B data sets; an entity without ratings keeps the strength it starts with.
         start: (E + T, B) with open gaps.
+        flat: (E + T, q) orthonormal directions in which ℓ does not change; steps have no part in them.
 
     Returns:
         Strengths (E, B), and whether each data set converged (B,).
@@ -134,7 +164,7 @@ def newton(terms: Terms, start: FloatArray) -> tuple[FloatArray, BoolArray]:
     active = np.arange(start.shape[1])
     for _ in range(_MAX_STEPS):
         part = terms if len(active) == start.shape[1] else _only(terms, active)
-        step = _steps(part, theta[:, active])
+        step = _steps(part, theta[:, active], flat @ flat.T)
         theta[:, active] += step * _shortening(part, theta[n:, active], step[n:])
         done = np.abs(step).max(axis=0) < _STEP_TOLERANCE
         converged[active[done]] = True
@@ -149,25 +179,23 @@ def _only(terms: Terms, at: npt.NDArray[np.intp]) -> Terms:
     return replace(terms, up=terms.up[:, :, at], down=terms.down[:, :, at], gap=terms.gap[:, at])
 
 
-def _steps(terms: Terms, theta: FloatArray) -> FloatArray:
-    """(E + T, B) Newton steps, mean 0 in the strengths."""
+def _steps(terms: Terms, theta: FloatArray, pinned: FloatArray) -> FloatArray:
+    """(E + T, B) Newton steps, with no part in the pinned directions (a projection)."""
     n = terms.incidence.shape[0]
     at = derivatives(terms, theta[:n], theta[n:])
     information = at.information
     diagonal = np.einsum("bkk->bk", information)
     scale = diagonal[:, :n].mean(axis=1)
-    information[:, :n, :n] += (scale / n)[:, None, None]  # removes the common shift
-    diagonal[:, :n] += np.where(
-        diagonal[:, :n] <= (scale / n)[:, None], scale[:, None], 0.0
-    )  # entities without ratings
-    diagonal += (_DAMPING * scale)[:, None]
+    diagonal += np.where(diagonal == 0, scale[:, None], _DAMPING * scale[:, None])  # 0: an entity without ratings
+    information += scale[:, None, None] * pinned
     return np.asarray(np.linalg.solve(information, at.gradient.T[:, :, None])[:, :, 0].T, np.float64)
 
 
 def _shortening(terms: Terms, thresholds: FloatArray, step: FloatArray) -> FloatArray:
     """(B,) share of each step that closes no gap by more than the limit."""
     width, change = terms.layout.gaps @ thresholds, terms.layout.gaps @ step
-    closing = np.where(change < 0, -_TO_BOUNDARY * width / np.where(change < 0, change, -1.0), 1.0)
+    narrower = (change < 0) & (terms.gap > 0)
+    closing = np.where(narrower, -_TO_BOUNDARY * width / np.where(narrower, change, -1.0), 1.0)
     return np.asarray(closing.min(axis=0, initial=1.0), np.float64)
 
 

@@ -6,7 +6,7 @@ its 95 % intervals cover as stated, where product-weight resampling is conservat
 bootstrap. Intervals use the t quantile with min(G_rater, G_prompt) - 1 degrees.
 
 Strengths are centred, so V is projected to mean zero. In small data V may fail to be positive: its negative eigenvalues
-are then set to zero, which is said. With one rater or one prompt there is no V.
+are then set to zero, which is said where it changes a standard error by more than 5 %. With one rater or one prompt there is no V.
 """
 
 from dataclasses import dataclass
@@ -17,9 +17,10 @@ from scipy.special import stdtrit
 
 from s2s_assets.ranking.counts import FloatArray, IntArray, Problem
 from s2s_assets.ranking.likelihood import cell_scores
-from s2s_assets.ranking.ordinal import OrdinalFit
+from s2s_assets.ranking.ordinal import SINGULAR, OrdinalFit
 
-_SINGULAR = 1e-13
+_CLIPPED = 0.05
+"""Share of a standard error that clipping may change before it is said."""
 
 
 @dataclass(frozen=True)
@@ -63,11 +64,13 @@ def _covariance(problem: Problem, ordinal: OrdinalFit) -> tuple[FloatArray, bool
     )
     finite = ~np.isnan(ordinal.strengths)
     centre = (np.eye(len(finite)) - finite / max(finite.sum(), 1)) * finite[:, None]
-    bread = np.linalg.pinv(ordinal.maximum.information, rcond=_SINGULAR, hermitian=True)
+    bread = np.linalg.pinv(ordinal.maximum.information, rcond=SINGULAR, hermitian=True)
     half = centre @ bread[: len(finite)]
-    values, vectors = np.linalg.eigh(half @ meat @ half.T)
-    clipped = bool(values.min() < -1e-9 * np.abs(values).max())
-    return (vectors * np.maximum(values, 0.0)) @ vectors.T, clipped
+    covariance = half @ meat @ half.T
+    values, vectors = np.linalg.eigh(covariance)
+    clipped = (vectors * np.maximum(values, 0.0)) @ vectors.T
+    before, after = (np.sqrt(np.maximum(np.diag(v), 0.0)) for v in (covariance, clipped))
+    return clipped, bool((after - before > _CLIPPED * after + 1e-12).any())
 
 
 def _clustered(cluster: IntArray, cell: IntArray, scores: csr_array) -> FloatArray:
