@@ -5,12 +5,12 @@ one draft (`seal`), is never changed, and is listed in `releases/index.json` onc
 """
 
 from s2s_assets.leaderboard.assemble import Board, build_board, read_board
+from s2s_assets.leaderboard.board import headline_of
 from s2s_assets.leaderboard.charts import ForestRow, Matrix, forest, heatmap
 from s2s_assets.leaderboard.clustering import clusters_of
 from s2s_assets.leaderboard.inputs import BoardInputs, Clusters, Facts, Known, Previous, Run, coverage, facts_of
 from s2s_assets.leaderboard.png import markdown_image, svg_to_png, thumbnail
 from s2s_assets.leaderboard.ranking_files import write_ranking
-from s2s_assets.leaderboard.recovery import Recovery, recovery, recovery_paragraphs
 from s2s_assets.leaderboard.release import Release, Sealing, damage, last_release, previous_release, read_index, seal
 
 __all__ = [
@@ -22,7 +22,6 @@ __all__ = [
     "Known",
     "Matrix",
     "Previous",
-    "Recovery",
     "Release",
     "Run",
     "Sealing",
@@ -32,14 +31,13 @@ __all__ = [
     "damage",
     "facts_of",
     "forest",
+    "headline_of",
     "heatmap",
     "last_release",
     "markdown_image",
     "previous_release",
     "read_board",
     "read_index",
-    "recovery",
-    "recovery_paragraphs",
     "seal",
     "svg_to_png",
     "thumbnail",

@@ -8,6 +8,7 @@ from typing import Any
 
 import dagster as dg
 import polars as pl
+import pydantic
 
 from s2s_assets.leaderboard import (
     BoardInputs,
@@ -17,9 +18,9 @@ from s2s_assets.leaderboard import (
     clusters_of,
     coverage,
     facts_of,
+    headline_of,
     previous_release,
     read_board,
-    recovery_paragraphs,
     seal,
     thumbnail,
 )
@@ -36,7 +37,7 @@ from s2s_assets.orchestration import (
 )
 from s2s_assets.ranking import METHOD_VERSION as RANKING_VERSION
 from s2s_assets.ranking import bootstrap_seed, fits_to_frame, intervals_to_frame
-from s2s_assets.ratings import QUALITY_VERSION
+from s2s_assets.ratings import QUALITY_VERSION, RatingsStore, planted_strengths, recovered
 from s2s_assets.rubrics import clusters_from_frame
 from s2s_assets.storage import Table
 from s2s_assets.study import OVERALL, StudyFolder
@@ -61,6 +62,11 @@ def _exclusions(ratings: pl.DataFrame) -> dict[str, int]:
     return {str(reason): int(n) for reason, n in reasons.iter_rows()}
 
 
+def _recovery(planted: Mapping[str, float], headline: list[dict[str, Any]]) -> tuple[str, ...]:
+    """How well a planted truth is recovered, where simulated raters had one."""
+    return (recovered(planted, headline).sentence,) if planted else ()
+
+
 def _run(folder: StudyFolder, ratings: Table) -> Run:
     return Run(
         method_version=RANKING_VERSION,
@@ -81,7 +87,9 @@ def _describe(frame: pl.DataFrame, files: Mapping[str, bytes], page: Path) -> Ma
     return {
         "page": dg.MetadataValue.path(str(page)),
         "headline": preview(lead, columns, rows=40),
-        "forest": png_metadata(thumbnail(files["forest.svg"].decode(), limit=22_000), "Elo with 95 % intervals"),
+        "forest": png_metadata(
+            thumbnail(files[f"forest-{OVERALL}.svg"].decode(), limit=22_000), "Elo with 95 % intervals"
+        ),
     }
 
 
@@ -108,16 +116,18 @@ def leaderboard(
     store, home = study.store(folder.study), study.settings.home
     sealed = previous_release(home / "releases", ratings.version)
     found = clusters_from_frame(rubric_clusters.frame)
+    planted = planted_strengths(RatingsStore(study.engine(), folder.study.study))
 
     def compute() -> pl.DataFrame:
         simulated = bool(_answers(ratings.frame)["simulated"].any()) or folder.study.analysis.simulated
+        facts = facts_of(folder.study, simulated=simulated)
         asked = [str(c.key) for c in folder.study.active_configs]
         answered = pl.concat([t.frame.select("config", "prompt", "status") for t in responses.values()])
         prompts = normalized_audio.frame.filter(pl.col("status") == "ok")
         fits = pl.concat([bt_fits.frame, fits_to_frame(found.fits)])
         board = build_board(
             BoardInputs(
-                facts=facts_of(folder.study, simulated=simulated),
+                facts=facts,
                 run=_run(folder, ratings),
                 fits=fits,
                 cis=pl.concat([bootstrap_cis.frame, intervals_to_frame(found.intervals)]),
@@ -125,7 +135,7 @@ def leaderboard(
                 clusters=clusters_of(found.clusters, fits),
                 quality=rater_quality.frame,
                 exclusions=_exclusions(ratings.frame),
-                paragraphs=recovery_paragraphs(folder.study, folder.root, bt_fits.frame),
+                paragraphs=_recovery(planted, headline_of(facts, bt_fits.frame, bootstrap_cis.frame)),
                 citation=CITATION,
                 previous=sealed,
             )
@@ -145,7 +155,7 @@ def leaderboard(
             "bootstrap_cis": bootstrap_cis,
             "rubric_clusters": rubric_clusters,
         },
-        settings=[folder.study.model_dump(mode="json"), None if sealed is None else sealed.release],
+        settings=[folder.study.model_dump(mode="json"), None if sealed is None else sealed.release, planted],
         compute=compute,
         checks=leaderboard_checks(folder.study),
         describe=lambda frame: _describe(
@@ -162,7 +172,7 @@ class ReleaseConfig(dg.Config):
 
     by: str = ""
     note: str = ""
-    removed: dict[str, str] = {}
+    removed: dict[str, str] = pydantic.Field(default_factory=dict)
     """Entity that left the board since the last release → why."""
 
 

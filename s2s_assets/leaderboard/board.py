@@ -6,6 +6,7 @@ Monte-Carlo error, so that the last bits of a linear-algebra library do not make
 """
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import polars as pl
 
@@ -50,6 +51,7 @@ def leaderboard_rows(
         ReleaseError: an entity, rubric or slice that is not of the study.
     """
     point = _unnested(fits.select("fit", *FIT_KEYS, "status", "entities"), ("entity", *_FIT_FIELDS, "bound"))
+    _refuse_unknown(point, facts, cluster_names)
     names = [facts.name(by, entity) for by, entity in point.select("by", "entity").iter_rows()]
     point = point.with_columns(display_name=pl.Series(names, dtype=pl.String))
     interval = _unnested(cis.select("fit", "entities"), ("entity", *_CI_FIELDS, "bound"))
@@ -60,7 +62,6 @@ def leaderboard_rows(
         ratings=pl.lit("simulated" if facts.simulated else "human"),
     )
     rows = rows.join(_entity_coverage(rows, coverage, facts), on=_COVERAGE_KEYS, how="left")
-    _refuse_unknown(rows, facts, cluster_names)
     ordered = _ordered(rows, facts, cluster_names, last=("rank", "entity"))
     return ordered.select("fit", *_clean(schema(LEADERBOARD)))
 
@@ -86,6 +87,11 @@ def pairwise_rows(
 def published(rows: pl.DataFrame) -> pl.DataFrame:
     """The rows as they are published: without the fit's id."""
     return rows.drop("fit")
+
+
+def headline_of(facts: Facts, fits: pl.DataFrame, cis: pl.DataFrame) -> list[dict[str, Any]]:
+    """The headline's rows as objects: what a study's ranking is, before coverage and page."""
+    return headline(leaderboard_rows(facts, fits, cis), facts.headline_variant).to_dicts()
 
 
 def headline(rows: pl.DataFrame, variant: str) -> pl.DataFrame:

@@ -176,7 +176,7 @@ class Flow:
         self.batches += 1
         rng = np.random.default_rng(self.batches)
         plan = self.frame("pairing_plan").unique("pair").sort("pair")
-        when = (datetime.now(UTC) - timedelta(seconds=age_s)).isoformat()
+        when = datetime.now(UTC) - timedelta(seconds=age_s)
         out = io.StringIO("rating_id,prompt,rater,config_a,config_b,response_a,response_b,rubric,score,first,submitted_at\n")
         out.seek(0, io.SEEK_END)
         rows = 0
@@ -187,13 +187,12 @@ class Flow:
                     score = int(np.clip(np.rint(a - b + rng.logistic(0, 1.0)), -3, 3))
                     out.write(
                         f"{self.batches}-{rows},{row['prompt']},b{self.batches}r{rater},{row['config_a']},{row['config_b']},"
-                        f"{row['response_a']},{row['response_b']},{rubric},{score},{'ab'[rater % 2]},{when}\n"
+                        f"{row['response_a']},{row['response_b']},{rubric},{score},{'ab'[rater % 2]},{when.isoformat()}\n"
                     )
                     rows += 1
         file = self.root / f"batch-{self.batches}.csv"
         file.write_text(out.getvalue())
-        counts = store_ratings(self.database, read_ratings(file))
-        assert counts["inserted"] == rows, counts
+        assert store_ratings(self.database, read_ratings(file), when).inserted == rows
         return rows
 
 
