@@ -139,3 +139,14 @@ def test_an_empty_plan_has_figures():
     quality = plan_quality(pl.DataFrame(schema=PLAN_SCHEMA))
     assert (quality.n_pairs, quality.prompts_connected_share, quality.first_share_min) == (0, 0.0, None)
     assert not quality.connected
+
+
+def test_withdrawals_do_not_close_the_gates(twin):
+    cells = twin.cells(8, 24)
+    plan = next_epoch(None, cells, (), study="s", slots=2, units=1)
+    gone = {f"r-{p}-{(p * 5 + k) % 8}" for p in range(24) for k in (0, 3) if (p + k) % 3 == 0}
+    plan = pl.concat([plan, next_epoch(plan, cells, gone, study="s", slots=2, units=1)])
+    quality = plan_quality(plan, cells.filter(~pl.col("response_id").is_in(list(gone))), gone)
+    assert quality.n_void > 20
+    assert quality.connected
+    assert quality.balanced, quality.balance_faults
