@@ -119,7 +119,8 @@ def ratings(
     store, database = study.store(folder.study), RatingsStore(study.engine(), folder.study.study)
     now, settle_s = datetime.now(UTC), folder.study.refit.settle_s
     found = settled_version(database, now, settle_s, min_new=1, max_age_s=0.0)
-    taken = snapshot(database, found or Settled("", now - timedelta(seconds=settle_s), 0), folder.scripts)
+    at = found or Settled("", now - timedelta(seconds=settle_s), 0)
+    taken = snapshot(database, at, folder.scripts, [str(c.key) for c in folder.study.configs])
     if taken.frame.is_empty():
         context.log.warning("ratings: no settled answers yet; the fits will fail until people have rated")
     stage = Stage(

@@ -4,7 +4,7 @@ The version in the result is computed from the answers that were read. It equals
 landed late in between; then it is that newer version, which is what the table holds.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -18,6 +18,7 @@ from s2s_assets.ratings.store import RatingsStore
 from s2s_assets.study import Script
 
 LATE = "late"
+UNKNOWN_CONFIG = "unknown_config"
 _LATE_REASON = "the lease had run out and the slot was given to another rater"
 _CHUNK = 50_000
 _TIME = pl.Datetime("us", "UTC")
@@ -59,7 +60,9 @@ class Snapshot:
     frame: pl.DataFrame
 
 
-def snapshot(store: RatingsStore, settled: Settled, scripts: Sequence[Script]) -> Snapshot:
+def snapshot(
+    store: RatingsStore, settled: Settled, scripts: Sequence[Script], configs: Collection[str] | None = None
+) -> Snapshot:
     """Read the answers that landed at or before the settled watermark.
 
     Args:
@@ -67,6 +70,7 @@ def snapshot(store: RatingsStore, settled: Settled, scripts: Sequence[Script]) -
         settled: From `settled_version`.
         scripts: The study's; category, level and acoustic of its prompts come from them, those of other prompts from
             the import that brought them.
+        configs: Config keys of the study; answers about any other are marked as excluded. None knows them all.
     """
     with store.reading() as connection:
         query = select(*answer.c[tuple(_ANSWER)]).where(answer.c.landed_at <= settled.watermark)
@@ -80,7 +84,8 @@ def snapshot(store: RatingsStore, settled: Settled, scripts: Sequence[Script]) -
     version = version_of(answers.height, low, high, exclusions)
     joined = answers.join(pairs, left_on="pair_id", right_on="id").join(raters, left_on="rater_id", right_on="id")
     attributed = _with_scripts(joined, scripts)
-    frame = _with_exclusions(attributed, set(late["id"]), exclusions).select(_COLUMNS).sort("rating_id")
+    marked = _with_exclusions(_with_strangers(attributed, configs), set(late["id"]), exclusions)
+    frame = marked.select(_COLUMNS).sort("rating_id")
     return Snapshot(version, settled.watermark, frame)
 
 
@@ -104,18 +109,32 @@ def _with_scripts(frame: pl.DataFrame, scripts: Sequence[Script]) -> pl.DataFram
     return joined.with_columns(pl.coalesce(f"{name}_script", name).alias(name) for name in names)
 
 
+def _with_strangers(frame: pl.DataFrame, configs: Collection[str] | None) -> pl.DataFrame:
+    """Add `stranger`: a config of the answer that the study does not have, null where it has both."""
+    if configs is None:
+        return frame.with_columns(stranger=pl.lit(None, dtype=pl.String))
+    known = sorted(configs)
+    strangers = [pl.when(~pl.col(name).is_in(known)).then(name) for name in ("config_a", "config_b")]
+    return frame.with_columns(stranger=pl.coalesce(strangers))
+
+
 def _with_exclusions(frame: pl.DataFrame, late: set[int], exclusions: list[dict[str, Any]]) -> pl.DataFrame:
-    """Mark each answer with the first that holds: late, response withdrawn, rater excluded, rating excluded."""
+    """Mark each answer with the first that holds: late, no config of the study, response, rater, rating excluded."""
     columns = (("response_a", "response"), ("response_b", "response"), ("rater", "rater"), ("rating_id", "rating"))
     by, reasons = [], []
     for column, scope in columns:
         of_scope = {e["target"]: e for e in exclusions if e["scope"] == scope}
         by.append(_looked_up(column, {target: e["author"] for target, e in of_scope.items()}))
         reasons.append(_looked_up(column, {target: e["reason"] for target, e in of_scope.items()}))
-    is_late = pl.col("assignment_id").is_in(sorted(late))
+    is_late, is_strange = pl.col("assignment_id").is_in(sorted(late)), pl.col("stranger").is_not_null()
+    strange = pl.format("the study has no config {}", "stranger")
     return frame.with_columns(
-        excluded_by=pl.coalesce(pl.when(is_late).then(pl.lit(LATE)), *by),
-        excluded_reason=pl.coalesce(pl.when(is_late).then(pl.lit(_LATE_REASON)), *reasons),
+        excluded_by=pl.coalesce(
+            pl.when(is_late).then(pl.lit(LATE)), pl.when(is_strange).then(pl.lit(UNKNOWN_CONFIG)), *by
+        ),
+        excluded_reason=pl.coalesce(
+            pl.when(is_late).then(pl.lit(_LATE_REASON)), pl.when(is_strange).then(strange), *reasons
+        ),
     )
 
 

@@ -16,22 +16,26 @@ that is missing or lies in the future.
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
+from pathlib import Path
 from typing import Any
 
 import polars as pl
 from sqlalchemy import Connection, Row, select
 
 from s2s_assets.ratings.answers import Content, rating_id
+from s2s_assets.ratings.export import unguarded
+from s2s_assets.ratings.files import RatingsFile
+from s2s_assets.ratings.raw import ROW, RejectedRow
 from s2s_assets.ratings.schema import answer, exclusion, pair, rater
 from s2s_assets.ratings.store import RatingsStore, insert_new
 from s2s_assets.ratings.tasks import OUTSIDE
-from s2s_assets.study import OVERALL
 
 PROVIDER = "import"
 _CHUNK = 10_000
 _TRUE = {"true", "1", "yes"}
+_EXACT_FORMS = (".jsonl", ".ndjson", ".json", ".parquet")
 _OUTSIDE_PAIR = ("prompt", "config_a", "config_b", "response_a", "response_b")
 _OPTIONAL = ("rating_id", "response_a", "response_b", "first", "submitted_at", "category", "level", "acoustic", "source",
              "simulated", "elapsed_ms", "excluded_by", "excluded_reason")  # fmt: skip
@@ -54,30 +58,65 @@ class _Incoming:
         return str(self.row["simulated"]).lower() in _TRUE
 
 
-def import_answers(store: RatingsStore, frame: pl.DataFrame, now: datetime) -> dict[str, int]:
-    """Insert the rows of a ratings file that are new.
+@dataclass(frozen=True)
+class Imported:
+    """What became of a file's rows; `inserted`, `already` and the rejected ones are all of them."""
+
+    read: int
+    inserted: int
+    already: int
+    conflicts: int
+    """Rejected ones whose id has other content, in the database or earlier in the file."""
+    rejected: tuple[RejectedRow, ...]
+
+    def to_json(self) -> dict[str, Any]:
+        """The document that `s2s ratings import --json` prints."""
+        rows = [{"row": r.row, "reason": r.reason} for r in self.rejected]
+        return {
+            "read": self.read,
+            "inserted": self.inserted,
+            "already": self.already,
+            "conflicts": self.conflicts,
+            "rejected": rows,
+        }
+
+
+def import_ratings(store: RatingsStore, file: RatingsFile, now: datetime) -> Imported:
+    """Insert the answers of a ratings file that are new.
 
     Args:
         store: The study's database.
-        frame: Rows in the contract's columns, valid; optional columns may be missing.
+        file: From `read_ratings`; of a spreadsheet's CSV, `as_written` first.
         now: Aware time of the import.
-
-    Returns:
-        `inserted`, `already` and `conflicts`; together the number of rows.
     """
-    incoming = list(_incoming(store.study, frame))
-    counts = Counter(inserted=0, already=0, conflicts=0)
+    incoming = list(_incoming(store.study, file.frame))
+    conflicts: list[RejectedRow] = []
+    new: list[_Incoming] = []
     with store.writing() as connection:
         marks = _known_marks(connection, [one.content.rating_id for one in incoming])
-        new: list[_Incoming] = []
         for one in incoming:
-            known = marks.setdefault(one.content.rating_id, None)
-            if known is None:
-                marks[one.content.rating_id] = one.content.mark
+            name = one.content.rating_id
+            if name not in marks:
                 new.append(one)
-            counts["inserted" if known is None else "already" if known == one.content.mark else "conflicts"] += 1
+            elif marks[name] != one.content.mark:
+                conflicts.append(
+                    RejectedRow(one.row[ROW], f"rating_id {name!r} is stored with other content, which counts")
+                )
         _insert(connection, new, now)
-    return dict(counts)
+    return Imported(
+        read=file.rows,
+        inserted=len(new),
+        already=file.duplicates + len(incoming) - len(new) - len(conflicts),
+        conflicts=file.conflicts + len(conflicts),
+        rejected=tuple(sorted([*file.rejected, *conflicts], key=lambda r: r.row)),
+    )
+
+
+def as_written(file: RatingsFile, path: Path) -> RatingsFile:
+    """The file with its texts as they were before an export guarded them against spreadsheets; CSV only."""
+    if path.suffix.lower() in _EXACT_FORMS:
+        return file
+    return replace(file, frame=unguarded(file.frame))
 
 
 def _incoming(study: str, frame: pl.DataFrame) -> Iterator[_Incoming]:
@@ -95,15 +134,13 @@ def _incoming(study: str, frame: pl.DataFrame) -> Iterator[_Incoming]:
 
 
 def _filled(frame: pl.DataFrame) -> pl.DataFrame:
-    """Every column that the import reads; one that the file lacks is null, its rubric `overall`."""
-    missing = [pl.lit(None).alias(name) for name in _OPTIONAL if name not in frame.columns]
-    if "rubric" not in frame.columns:
-        missing.append(pl.lit(OVERALL).alias("rubric"))
-    return frame.with_columns(missing)
+    """Every column that the import reads; one that the file lacks, and an empty cell, is null."""
+    filled = frame.with_columns(pl.lit(None).alias(name) for name in _OPTIONAL if name not in frame.columns)
+    return filled.with_columns(pl.col(pl.String).replace("", None))
 
 
-def _known_marks(connection: Connection, ids: Sequence[str]) -> dict[str, int | None]:
-    found: dict[str, int | None] = {}
+def _known_marks(connection: Connection, ids: Sequence[str]) -> dict[str, int]:
+    found: dict[str, int] = {}
     for start in range(0, len(ids), _CHUNK):
         some = answer.c.rating_id.in_(ids[start : start + _CHUNK])
         found.update(connection.execute(select(answer.c.rating_id, answer.c.mark).where(some)).tuples().all())
@@ -191,11 +228,16 @@ def _answer(one: _Incoming, rater_id: int, pairs: _Pairs, now: datetime) -> dict
         "first": content.first,
         "submitted_at": content.submitted_at,
         "landed_at": now if content.submitted_at is None else min(now, content.submitted_at),
-        "elapsed_ms": one.row["elapsed_ms"],
+        "elapsed_ms": _whole(one.row["elapsed_ms"]),
         "source": source,
         "simulated": one.simulated,
         "mark": content.mark,
     }
+
+
+def _whole(value: Any) -> int | None:
+    """A whole number from a typed file or from text, None where there is none."""
+    return int(value) if str(value).isdecimal() else None
 
 
 def _exclusion(one: _Incoming, now: datetime) -> dict[str, Any]:

@@ -38,11 +38,14 @@ def test_head_is_the_newest_script() -> None:
 
 
 def test_many_may_open_a_new_database_at_once(database_url: str) -> None:
-    def opened(_: int) -> str:
-        return RatingsStore(open_engine(database_url), "study").study
+    def open_it(_: int) -> str:
+        engine = open_engine(database_url)
+        opened = RatingsStore(engine, "study").study
+        engine.dispose()
+        return opened
 
     with ThreadPoolExecutor(8) as pool:
-        assert list(pool.map(opened, range(8))) == ["study"] * 8
+        assert list(pool.map(open_it, range(8))) == ["study"] * 8
 
 
 def test_opening_again_only_reads(engine: Engine) -> None:

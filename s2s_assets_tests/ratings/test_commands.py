@@ -1,0 +1,97 @@
+"""`s2s ratings` as a program sees it: one JSON document, three exit codes."""
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from s2s_assets.cli import main
+from s2s_assets.ratings import RatingsStore, upsert_tasks
+from s2s_assets.storage import open_engine
+
+DEMO = Path(__file__).resolve().parents[2] / "studies" / "demo"
+
+
+@pytest.fixture
+def environment(tmp_path: Path) -> dict[str, str]:
+    folder = tmp_path / "study"
+    folder.mkdir()
+    for name in ("study.yaml", "prompts.csv", "recordings.csv"):
+        if (DEMO / name).exists():
+            shutil.copy(DEMO / name, folder / name)
+    return {"S2S_STUDY": str(folder), "S2S_HOME": str(tmp_path / "home")}
+
+
+@pytest.fixture
+def answers(tmp_path: Path) -> Path:
+    path = tmp_path / "answers.csv"
+    path.write_text("item,worker,config_a,config_b,score\np,r,demo-clear|annie|high,demo-robot|f4|none,left\n")
+    return path
+
+
+def run(environment: dict[str, str], *words: str | Path) -> Result:
+    return CliRunner().invoke(main, ["ratings", *map(str, words)], env=environment)
+
+
+def test_import_export_and_status_speak_json(environment, answers, tmp_path) -> None:
+    words = ("import", answers, "--columns", "prompt=item,rater=worker", "--scores", "left=2,tie=0,right=-2", "--json")
+    first = run(environment, *words)
+    assert first.exit_code == 0, first.output
+    assert json.loads(first.stdout) == {"read": 1, "inserted": 1, "already": 0, "conflicts": 0, "rejected": []}
+    assert json.loads(run(environment, *words).stdout)["inserted"] == 0
+    out = tmp_path / "out.jsonl"
+    assert json.loads(run(environment, "export", out, "--json").stdout) == {"file": str(out), "rows": 1}
+    assert json.loads(out.read_text())["score"] == 2
+    assert json.loads(run(environment, "status", "--json").stdout) == {
+        "pairs": 0, "slots": 0, "done": 0, "leased": 0, "raters": 1, "answers": 1
+    }  # fmt: skip
+
+
+def test_people_get_words(environment, answers) -> None:
+    done = run(environment, "import", answers, "--columns", "prompt=item,rater=worker", "--scores", "left=2")
+    assert done.stdout == ""
+    assert "1 inserted" in done.stderr
+    assert "1 answers" in run(environment, "status").stderr
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("import", "missing.csv"),
+        ("import", "answers.csv", "--scores", "left=9"),
+        ("import", "answers.csv", "--columns", "rater"),
+        ("export", "out.xlsx"),
+        ("exclude", "rater", "nobody", "--by", "ada", "--reason", "noise"),
+        ("withdraw", "nothing", "--by", "ada", "--reason", "noise"),
+        ("exclude", "rater", "r", "--by", "ada"),
+    ],
+)
+def test_a_wrong_call_ends_in_two(environment, answers, words, monkeypatch) -> None:
+    monkeypatch.chdir(answers.parent)
+    done = run(environment, *words)
+    assert done.exit_code == 2, done.output
+    assert done.stdout == ""
+    assert done.stderr
+
+
+def test_another_studys_database_is_refused(environment, tmp_path) -> None:
+    url = f"sqlite:///{tmp_path / 'other.sqlite'}"
+    RatingsStore(open_engine(url), "other")
+    done = run(environment | {"S2S_DATABASE_URL": url}, "status", "--json")
+    assert done.exit_code == 2
+    assert "holds study 'other', not 'demo'" in " ".join(done.stderr.split())
+
+
+def test_exclusions_are_signed_and_can_be_lifted(environment, answers, plan_of, media_of) -> None:
+    run(environment, "import", answers, "--columns", "prompt=item,rater=worker", "--scores", "left=2")
+    signed = ("--by", "ada", "--reason", "clicks through", "--json")
+    for word, changed in (("exclude", True), ("exclude", False), ("restore", True), ("restore", False)):
+        told = json.loads(run(environment, word, "rater", "r", *signed).stdout)
+        assert told == {"scope": "rater", "target": "r", "changed": changed}
+    store = RatingsStore(open_engine(f"sqlite:///{environment['S2S_HOME']}/ratings.sqlite"), "demo")
+    plan = plan_of(prompts=1)
+    upsert_tasks(store, plan, media_of(plan))
+    assert json.loads(run(environment, "withdraw", "r-0-1", *signed).stdout)["changed"] is True
+    assert json.loads(run(environment, "status", "--json").stdout)["pairs"] == 3
