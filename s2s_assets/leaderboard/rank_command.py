@@ -217,7 +217,7 @@ def _cells(entity: EntityFit, interval: EntityInterval) -> tuple[str, ...]:
     return (
         str(entity.rank),
         _range(interval.rank_low, interval.rank_high),
-        bound or "" if entity.elo is None else f"{entity.elo:.0f}",
+        (bound or "") if entity.elo is None else f"{entity.elo:.0f}",
         _range(interval.ci_low, interval.ci_high, bound),
         _range(interval.sandwich_low, interval.sandwich_high),
         str(entity.n_ratings),
