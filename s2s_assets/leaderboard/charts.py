@@ -24,6 +24,7 @@ _FORBIDDEN = re.compile(
     "[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]|[\u200e\u200f\u202a-\u202e\u2066-\u2069]"
 )
 """What XML has no place for, and marks that turn the direction of the text after them."""
+_REPLACEMENT = "\ufffd"
 _EM = 12.0
 """Font size in the charts' own units."""
 
@@ -118,7 +119,7 @@ def axis(values: Sequence[float], ticks: int = 6) -> tuple[float, float, float]:
 
 def clip(text: str, columns: int) -> str:
     """A name on one line, at most so many columns wide, without what XML or a line forbids."""
-    line = " ".join(_FORBIDDEN.sub("\ufffd", text).split())
+    line = " ".join(_FORBIDDEN.sub(_REPLACEMENT, text).split())
     used = 0
     for i, character in enumerate(line):
         used += _columns(character)
@@ -210,13 +211,11 @@ def _text(
     extra = f' font-weight="{weight}"' if weight != 400 else ""
     extra += f' text-anchor="{anchor}"' if anchor != "start" else ""
     extra += f' transform="rotate({turn} {x} {y})"' if turn else ""
-    return (
-        f'<text class="{css}" fill="{fill}" x="{x:.1f}" y="{y:.1f}" font-size="{size:g}"{extra}>{escape(text)}</text>'
-    )
+    return f'<text class="{css}" fill="{fill}" x="{x:.1f}" y="{y:.1f}" font-size="{size:g}"{extra}>{escape(_FORBIDDEN.sub(_REPLACEMENT, text))}</text>'
 
 
 def _svg(width: float, height: float, label: str, parts: Sequence[str]) -> str:
-    said = escape(" ".join(_FORBIDDEN.sub("\ufffd", label).split()))
+    said = escape(" ".join(_FORBIDDEN.sub(_REPLACEMENT, label).split()))
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" role="img" aria-label="{said}" viewBox="0 0 {width} {height}" '
         f'width="{width}" height="{height}" font-family="{FONT}">'

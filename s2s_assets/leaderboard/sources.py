@@ -12,6 +12,7 @@ from s2s_assets.leaderboard.inputs import BoardInputs
 from s2s_assets.leaderboard.layout import Table
 from s2s_assets.leaderboard.numbers import fixed, interval, rank_range, signed
 from s2s_assets.leaderboard.page_tables import board_table
+from s2s_assets.study import OVERALL
 
 MAP_LIMIT = 24
 """Entities up to which a heat map can be read."""
@@ -60,7 +61,7 @@ class Sources:
 
     def label(self, rubric: str) -> str:
         """A rubric's name for people; a foreign one as it is."""
-        if rubric not in self.inputs.facts.rubrics:
+        if rubric != OVERALL and rubric not in self.inputs.facts.rubrics:
             return rubric
         return f"{rubric[:1].upper()}{rubric[1:].replace('_', ' ')}"
 
@@ -69,7 +70,7 @@ class Sources:
         groups = rows.partition_by("fit", maintain_order=True)
         tables = []
         for i, group in enumerate(groups):
-            part = f", group {i + 1} of {len(groups)} that were never compared" if len(groups) > 1 else ""
+            part = f", group {i + 1} of {len(groups)} (never compared with one another)" if len(groups) > 1 else ""
             name = table_id if i == 0 else f"{table_id}-{i + 1}"
             note = self.note(str(group["fit"][0]))
             tables.append(board_table(name, self.caption(text + part), group.to_dicts(), full=full, note=note))
@@ -79,12 +80,12 @@ class Sources:
         """What has to be said about a fit that is not plain."""
         row = self.inputs.fits.row(by_predicate=pl.col("fit") == fit, named=True)
         doubts = self.inputs.cis.filter(pl.col("fit") == fit)["reason"] if "reason" in self.inputs.cis.columns else ()
-        said = {
-            "separated": "Some names won or lost every comparison, so their strength has no bound on that side.",
-            "disconnected": "No comparison links this group to the others: ranks hold within it only.",
-            "undefined": "These answers define no ranking.",
-        }.get(row["status"], "")
-        return " ".join(filter(None, (said, row["reason"], *doubts)))
+        if row["status"] == "disconnected":
+            said = ["no comparison links this group to the others: ranks hold within it only"]
+        else:
+            said = [row["reason"]] if row["reason"] else []
+        notes = "; ".join((*said, *filter(None, doubts)))
+        return f"Note: {notes}." if notes else ""
 
 
 def forest_boards(sources: Sources) -> dict[str, pl.DataFrame]:

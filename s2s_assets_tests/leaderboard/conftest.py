@@ -3,14 +3,14 @@
 import os
 from collections.abc import Callable, Iterator, Sequence
 from datetime import date
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import polars as pl
 import pytest
 
-from s2s_assets.leaderboard import BoardInputs, Facts, Run, coverage, facts_of
+from s2s_assets.leaderboard import Board, BoardInputs, Facts, Run, build_board, coverage, facts_of
+from s2s_assets.ranking import FITS_SCHEMA, INTERVALS_SCHEMA
 from s2s_assets.study import Study, generator
 
 SCALE = 400 / np.log(10)
@@ -136,8 +136,9 @@ def fit_rows(
 
 def frames(fits: Sequence[tuple[dict[str, Any], dict[str, Any]]]) -> tuple[pl.DataFrame, pl.DataFrame]:
     """`bt_fits` and `bootstrap_cis` from rows."""
-    points, intervals = zip(*fits, strict=True)
-    return pl.DataFrame(list(points), infer_schema_length=None), pl.DataFrame(list(intervals), infer_schema_length=None)
+    points = [{"members": [], "min_ratings": 1, "component": None, "n_within": 0, **point} for point, _ in fits]
+    intervals = [{"reason": None, "draws": [], **spread} for _, spread in fits]
+    return pl.DataFrame(points, schema=FITS_SCHEMA), pl.DataFrame(intervals, schema=INTERVALS_SCHEMA)
 
 
 RUN = Run(
@@ -166,6 +167,12 @@ def foreign() -> Callable[..., BoardInputs]:
 def full() -> Callable[..., BoardInputs]:
     """Inputs of a whole study's board; keyword arguments replace fields."""
     return full_inputs
+
+
+@pytest.fixture(scope="session")
+def board() -> Board:
+    """The board of the made study."""
+    return build_board(full_inputs())
 
 
 def full_inputs(study: Study | None = None, **more: Any) -> BoardInputs:
@@ -213,17 +220,32 @@ def full_inputs(study: Study | None = None, **more: Any) -> BoardInputs:
 
 
 @pytest.fixture(scope="session")
-def browser() -> Iterator[Any]:
-    """Debian's Chromium; without it browser tests are skipped, in CI they fail."""
-    executable = os.environ.get("CHROMIUM", "/usr/bin/chromium")
-    if not Path(executable).exists():
-        reason = f"no Chromium at {executable}: apt-get install chromium, or set CHROMIUM"
-        if os.environ.get("CI"):
-            pytest.fail(reason)
-        pytest.skip(reason)
+def browser(system_program: Callable[[str], str]) -> Iterator[Any]:
+    """Debian's Chromium, offline pages only."""
+    executable = os.environ.get("CHROMIUM") or system_program("chromium")
     from playwright.sync_api import sync_playwright
 
     with sync_playwright() as playwright:
         chromium = playwright.chromium.launch(executable_path=executable, args=["--no-sandbox"])
         yield chromium
         chromium.close()
+
+
+HOSTILE = (
+    "</script><img src=x onerror=alert(1)>",
+    '"><svg onload=alert(1)>',
+    '=HYPERLINK("http://evil.example","x")',
+    "@SUM(A1)",
+    "`|`",
+    "evil\u202egnp.exe",
+    "x" * 300,
+    "emoji 😀",
+    "two\nlines\x0b",
+    "-1+2",
+)
+
+
+@pytest.fixture
+def hostile() -> tuple[str, ...]:
+    """Names that must stay text wherever they are shown."""
+    return HOSTILE

@@ -1,0 +1,60 @@
+"""`s2s rank --out`: the same files from a ratings frame with foreign names."""
+
+import json
+from pathlib import Path
+
+import polars as pl
+
+from s2s_assets.leaderboard import write_ranking
+from s2s_assets.ranking import rank
+from s2s_assets.study import generator
+
+
+def ratings(names: tuple[str, ...], rubrics: tuple[str, ...], n: int = 400) -> pl.DataFrame:
+    rng = generator("made ratings")
+    rows = []
+    for _ in range(n):
+        a, b = rng.choice(len(names), 2, replace=False)
+        score = int(min(3, max(-3, round(rng.normal((b - a) * 0.3, 1.4)))))
+        rater, prompt = f"r{rng.integers(8)}", f"p{rng.integers(15)}"
+        rubric, level = str(rng.choice(rubrics)), str(rng.choice(["L1", "L2"]))
+        rows.append((prompt, rater, names[a], names[b], score, rubric, level))
+    columns = ["prompt", "rater", "config_a", "config_b", "score", "rubric", "level"]
+    return pl.DataFrame(rows, schema=columns, orient="row")
+
+
+def test_names_are_shown_exactly_and_file_names_are_safe(tmp_path: Path, hostile: tuple[str, ...]) -> None:
+    result = rank(ratings(hostile[:5], ("overall", "../<b>x</b>")), resamples=50)
+    page = write_ranking(result, tmp_path / "out")
+    rows = json.loads((page.parent / "leaderboard.json").read_bytes())
+    assert {r["display_name"] for r in rows} == {r["entity"] for r in rows} == set(hostile[:5])
+    assert {r["rubric"] for r in rows} == {"overall", "../<b>x</b>"}
+    made = {p.name for p in page.parent.iterdir()}
+    assert {"index.html", "forest-overall.svg", "forest-overall.png", "pairwise.parquet"} <= made
+    assert sum(name.startswith("forest-") and name.endswith(".png") for name in made) == 2
+    assert not list(tmp_path.glob("*.svg"))
+
+
+def test_slices_alone_make_a_page(tmp_path: Path) -> None:
+    page = write_ranking(rank(ratings(("a", "b", "c"), ("overall",)), slice="level", resamples=0), tmp_path)
+    text = page.read_text()
+    assert "Overall by config, level L1" in text
+    assert "By level: 2 slices" in text
+
+
+def test_a_name_that_always_wins_has_no_number(tmp_path: Path) -> None:
+    frame = ratings(("a", "b", "c"), ("overall",))
+    swept = pl.when(pl.col("config_a") == "c").then(3).when(pl.col("config_b") == "c").then(-3).otherwise("score")
+    text = write_ranking(rank(frame.with_columns(score=swept), resamples=20), tmp_path).read_text()
+    first = json.loads((tmp_path / "leaderboard.json").read_bytes())[0]
+    assert (first["entity"], first["status"], first["elo"], first["bound"]) == ("c", "separated", None, "above")
+    assert "unbounded above" in text
+
+
+def test_ties_alone_rank_nobody_and_say_so(tmp_path: Path) -> None:
+    text = write_ranking(
+        rank(ratings(("a", "b"), ("overall",)).with_columns(score=0), resamples=20), tmp_path
+    ).read_text()
+    rows = json.loads((tmp_path / "leaderboard.json").read_bytes())
+    assert {(r["status"], r["elo"], r["ci_low"]) for r in rows} == {("undefined", 1000.0, None)}
+    assert "Note: " in text
