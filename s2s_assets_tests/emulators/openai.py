@@ -5,7 +5,7 @@ after the last of its list, that one over and over. `seen` holds what each conne
 """
 
 import itertools
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from websockets.asyncio.server import ServerConnection
@@ -34,10 +34,17 @@ class Seen:
 
 
 class OpenAIEmulator(RealtimeServer):
-    """Plays scenarios; `seen` has the turns and `connections` counts the upgrades, refused ones included."""
+    """Plays scenarios; `seen` has the turns, of which `on_turn` is told; `connections` counts upgrades, refused ones too."""
 
-    def __init__(self, scenarios: str | Sequence[str] = "plain", *, port: int = 0) -> None:
+    def __init__(
+        self,
+        scenarios: str | Sequence[str] = "plain",
+        *,
+        port: int = 0,
+        on_turn: Callable[[int], None] | None = None,
+    ) -> None:
         super().__init__(self._answer_as, port=port)
+        self._on_turn = on_turn
         names = [scenarios] if isinstance(scenarios, str) else list(scenarios)
         self._plays = itertools.chain(names, itertools.repeat(names[-1]))
         self._playing: dict[ServerConnection, str] = {}
@@ -64,6 +71,8 @@ class OpenAIEmulator(RealtimeServer):
 
         async def remembered(pcm: bytes, session: Session) -> Answer:
             self.seen.append(Seen(pcm, session))
+            if self._on_turn is not None:
+                self._on_turn(len(self.seen))
             return await answer(pcm, session)
 
         assert socket.request is not None

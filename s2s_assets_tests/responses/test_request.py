@@ -1,0 +1,60 @@
+"""From a config to a request: addresses, keys, settings."""
+
+from typing import Any
+
+import pytest
+
+from s2s_assets.responses import resolve
+from s2s_assets.study import Exchange, StudyError
+from s2s_assets_tests.responses.conftest import make_config
+
+ENVIRON = {"S2S_TEST_KEY": "secret-key", "S2S_TEST_URL": "ws://127.0.0.1:1", "OTHER": "http://127.0.0.1:2"}
+
+
+def _resolve(environ: dict[str, str] | None = None, base_url: Any = None, **model: Any) -> Any:
+    return resolve(make_config(**model), Exchange(pace=2.5), ENVIRON if environ is None else environ, base_url)
+
+
+def test_what_a_request_holds() -> None:
+    request = _resolve()
+    assert request.addresses == {"realtime": "ws://127.0.0.1:1"}
+    assert request.keys == {"realtime": "secret-key"}
+    assert request.providers == {"realtime": "test"}
+    assert (request.voice, request.thinking, request.terms.pace) == ("marin", "none", 2.5)
+
+
+def test_addresses_by_precedence() -> None:
+    assert _resolve(base_url="ws://given").addresses == {"realtime": "ws://given"}
+    assert _resolve(base_url="ws://given", environ={"S2S_TEST_KEY": "k"}).addresses == {"realtime": "ws://given"}
+    assert _resolve(base_url_env=None).addresses == {"realtime": "wss://api.openai.com"}
+    assert _resolve(base_url_env="NONE", base_url="ws://fixed").addresses == {"realtime": "ws://fixed"}
+
+
+def test_a_cascade_has_an_address_a_key_and_a_provider_by_stage() -> None:
+    stages = {"stt": "S2S_TEST_URL", "tts": "OTHER"}
+    keys = {"stt": "S2S_TEST_KEY", "llm": "S2S_TEST_KEY"}
+    settings = {"tts": {"provider": "house"}}
+    request = _resolve(adapter="cascade", base_url_env=stages, key_env=keys, settings=settings)
+    assert request.addresses == {
+        "stt": "ws://127.0.0.1:1",
+        "llm": "https://api.openai.com",
+        "tts": "http://127.0.0.1:2",
+    }
+    assert request.keys == {"stt": "secret-key", "llm": "secret-key"}
+    assert request.providers == {"stt": "test", "llm": "openai", "tts": "house"}
+
+
+@pytest.mark.parametrize(
+    ("model", "base_url", "message"),
+    [
+        ({"key_env": "ABSENT"}, None, "ABSENT"),
+        ({"base_url_env": "NOWHERE"}, None, "NOWHERE"),
+        ({"adapter": "telegraph"}, None, "expected one of cascade, openai_realtime"),
+        ({"settings": {"modle": "x"}}, None, "modle"),
+        ({"adapter": "cascade", "settings": {}, "key_env": {"asr": "S2S_TEST_KEY"}}, None, "asr"),
+        ({"adapter": "cascade", "settings": {}}, {"speech": "http://x"}, "speech"),
+    ],
+)
+def test_what_cannot_be_sent_is_refused_by_name(model: dict[str, Any], base_url: Any, message: str) -> None:
+    with pytest.raises(StudyError, match=message):
+        _resolve(base_url=base_url, **model)
