@@ -13,6 +13,7 @@ GROUPS = {
     "ratings": ("s2s_assets.ratings.commands:ratings", "Import, export and count ratings."),
     "rank": ("s2s_assets.leaderboard.rank_command:command", "Rank the entities of a ratings file."),
     "release": ("s2s_assets.leaderboard.commands:release", "List and check sealed releases."),
+    "materialize": ("s2s_assets.materialize:materialize", "Materialize the whole study, or one config's responses."),
     "demo": ("s2s_assets.demo.commands:demo", "Run the whole demo study on this machine."),
 }
 

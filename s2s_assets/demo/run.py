@@ -17,8 +17,8 @@ from s2s_assets.definitions import defs
 from s2s_assets.demo.raters import rate_study
 from s2s_assets.demo.servers import demo_servers
 from s2s_assets.leaderboard import last_release
-from s2s_assets.orchestration import Driver, RunFailedError, StudyResource, open_instance
-from s2s_assets.study.console import console, progress
+from s2s_assets.materialize import say, settle_level
+from s2s_assets.orchestration import Driver, StudyResource, open_instance
 
 RELEASED_BY = "demo"
 
@@ -48,28 +48,6 @@ def environment(values: dict[str, str]) -> Iterator[None]:
                 os.environ[name] = value
 
 
-def _say(text: str) -> None:
-    console.print(f"[bold]·[/bold] {text}")
-
-
-def settle_level(driver: Driver, sensor: str, what: str) -> int:
-    """Tick a sensor and run what it asks for until it asks for nothing; the number of runs.
-
-    Raises:
-        RunFailedError: a requested run failed.
-    """
-    driver.tick(sensor)
-    runs = 0
-    while requests := driver.tick(sensor):
-        with progress(what, len(requests)) as advance:
-            for request in requests:
-                if not driver.launch(request):
-                    raise RunFailedError(f"{what}: {request.partition_key or request.job_name} failed; see the run's log")
-                advance(1)
-                runs += 1
-    return runs
-
-
 def run_demo(root: Path, raters: int) -> DemoResult:
     """Run the demo study to its release in `root`'s Dagster instance.
 
@@ -79,20 +57,20 @@ def run_demo(root: Path, raters: int) -> DemoResult:
     started = time.monotonic()
     resource = StudyResource()
     folder = resource.folder()
-    _say(f"study {folder.study.study}: {len(folder.scripts)} prompts, {len(folder.study.active_configs)} configs")
+    say(f"study {folder.study.study}: {len(folder.scripts)} prompts, {len(folder.study.active_configs)} configs")
     with open_instance(root) as instance, demo_servers() as addresses, environment(addresses):
         driver = Driver(defs, instance)
         resource.claim(instance, folder.study)
         driver.run_job("prepare")
-        _say("prompts recorded, checked, selected and normalized")
+        say("prompts recorded, checked, selected and normalized")
         collected = settle_level(driver, "registry_to_responses", "exchanging with the local systems")
-        _say(f"{collected} configs exchanged" if collected else "every config has its responses already")
+        say(f"{collected} configs exchanged" if collected else "every config has its responses already")
         planned = settle_level(driver, "cells_to_plan", "pairing")
-        _say("pairs planned and handed to the ratings database" if planned else "the pairing plan is up to date")
+        say("pairs planned and handed to the ratings database" if planned else "the pairing plan is up to date")
         answers = rate_study(resource.engine(), folder, raters)
-        _say(f"{answers} answers from {raters} simulated raters" if answers else "every slot has its answers already")
+        say(f"{answers} answers from {raters} simulated raters" if answers else "every slot has its answers already")
         refits = settle_level(driver, "ratings_to_refit", "fitting, resampling, clustering, drawing the board")
-        _say("boards refitted" if refits else "nothing new to fit")
+        say("boards refitted" if refits else "nothing new to fit")
         config = {"ops": {"release": {"config": {"by": RELEASED_BY, "note": "made by the demo"}}}}
         driver.run_job("publish", config=config)
     releases = resource.settings.home / "releases"

@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any
 
 import dagster as dg
-from dagster import DagsterRunStatus
 
 from s2s_assets.study import S2SError
 
@@ -88,11 +87,6 @@ class Driver:
         except RunFailedError:
             return False
         return True
-
-    def unfinished(self) -> int:
-        """Number of runs that are neither done nor failed."""
-        ended = {DagsterRunStatus.SUCCESS, DagsterRunStatus.FAILURE, DagsterRunStatus.CANCELED}
-        return sum(r.status not in ended for r in self.instance.get_runs())
 
 
 def _why(result: dg.ExecuteInProcessResult) -> str:

@@ -1,0 +1,102 @@
+"""`s2s materialize`: everything at once from the command line, as "Materialize all" does in the UI.
+
+Partition keys are added first, so that a fresh instance needs no sensor. A config that fails does not stop the others; the
+plan then says what it waits for.
+"""
+
+from pathlib import Path
+
+import click
+
+from s2s_assets.definitions import defs
+from s2s_assets.orchestration import Driver, RunFailedError, StudyResource, live_keys, open_instance
+from s2s_assets.study import ConfigKey, InputError, Study
+from s2s_assets.study.console import console, guard, progress
+
+
+def say(text: str) -> None:
+    """One step done, for people."""
+    console.print(f"[bold]·[/bold] {text}")
+
+
+def settle_level(driver: Driver, sensor: str, what: str) -> int:
+    """Tick a sensor and run what it asks for until it asks for nothing; the number of runs.
+
+    Raises:
+        RunFailedError: a requested run failed.
+    """
+    driver.tick(sensor)
+    runs = 0
+    while requests := driver.tick(sensor):
+        with progress(what, len(requests)) as advance:
+            for request in requests:
+                assert request.job_name is not None
+                driver.run_job(request.job_name, partition=request.partition_key, tags=request.tags)
+                advance(1)
+                runs += 1
+    return runs
+
+
+def collect_all(driver: Driver, keys: list[str]) -> dict[str, str]:
+    """Materialize the partitions of some configs; config key → why it failed."""
+    failed: dict[str, str] = {}
+    with progress("collecting responses", len(keys)) as advance:
+        for key in keys:
+            try:
+                driver.run_job("collect", partition=key)
+            except RunFailedError as error:
+                failed[key] = str(error)
+            advance(1)
+    return failed
+
+
+def collect_one(driver: Driver, study: Study, partition: str) -> None:
+    """Materialize one config's partition.
+
+    Raises:
+        InputError: no such config in the study.
+        RunFailedError: the run failed.
+    """
+    key = str(ConfigKey.parse(partition))
+    if study.config(key) is None:
+        known = ", ".join(str(c.key) for c in study.active_configs)
+        raise InputError(f"--partition {key!r} is no config of study {study.study}; expected one of {known}")
+    driver.instance.add_dynamic_partitions("s2s_config", [key])
+    driver.run_job("collect", partition=key)
+    say(f"{key}: responses collected")
+
+
+def materialize_all(driver: Driver, study: Study) -> None:
+    """From recordings to the draft board.
+
+    Raises:
+        RunFailedError: a step failed; what could be done before it is done.
+    """
+    driver.run_job("prepare")
+    driver.tick("registry_to_responses")
+    keys = live_keys(driver.instance, study)
+    failed = collect_all(driver, keys)
+    say(f"{len(keys) - len(failed)} of {len(keys)} configs have their responses")
+    for why in failed.values():
+        console.print(f"  {why}", markup=False, soft_wrap=True)
+    driver.run_job("plan")
+    say("pairs planned and handed to the ratings database")
+    driver.run_job("refit")
+    say("boards fitted, the draft drawn")
+
+
+@click.command()
+@click.option("--partition", help="Only this config: model|voice|thinking.")
+@guard
+def materialize(partition: str | None) -> None:
+    """Materialize the whole study of S2S_STUDY, or one config's responses."""
+    resource = StudyResource()
+    study = resource.folder().study
+    with open_instance(Path.cwd()) as instance:
+        resource.claim(instance, study)
+        driver = Driver(defs, instance)
+        if partition is not None:
+            collect_one(driver, study, partition)
+        else:
+            materialize_all(driver, study)
+            console.print(f"  draft  {resource.settings.home / 'draft' / 'index.html'}", soft_wrap=True)
