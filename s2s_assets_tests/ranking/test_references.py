@@ -10,7 +10,9 @@ from s2s_assets.ranking import BoardFit, fit_boards
 from s2s_assets_tests.ranking.cases import CONFIG_BOARD, frame_of, reference_rows, references
 
 REFS = references()
-FINITE = [n for n in REFS if n not in {"hard_all_ties", "hard_disconnected"} and "separation" not in n and "plus3" not in n]
+FINITE = [
+    n for n in REFS if n not in {"hard_all_ties", "hard_disconnected"} and "separation" not in n and "plus3" not in n
+]
 WEIGHTED = [(name, k) for name, ref in REFS.items() for k in range(len(ref.get("weighted", [])))]
 
 
