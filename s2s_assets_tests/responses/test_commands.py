@@ -3,15 +3,18 @@
 import asyncio
 import gzip
 import json
-import os
-import sys
+import threading
 import wave
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
+from click.testing import CliRunner
 
+from s2s_assets.responses.commands import responses
 from s2s_assets_tests.emulators.cascade import CascadeEmulator
 from s2s_assets_tests.emulators.openai import OpenAIEmulator
 from s2s_assets_tests.emulators.voices import COMMENTARY, FINAL, HEARD, item, speech
@@ -50,28 +53,37 @@ def study(tmp_path: Path) -> Path:
     return tmp_path
 
 
-async def _call(study: Path, *arguments: str, key: str = KEY) -> tuple[int, str, str]:
-    environ = {**os.environ, "S2S_TEST_KEY": key, "S2S_HOME": str(study / "home"), "S2S_STUDY": str(study)}
-    command = [sys.executable, "-c", "from s2s_assets.cli import main; main()", "responses", "try", *arguments]
-    pipe = asyncio.subprocess.PIPE
-    child = await asyncio.create_subprocess_exec(*command, stdout=pipe, stderr=pipe, env=environ)
-    out, err = await child.communicate()
-    assert child.returncode is not None
-    assert KEY not in out.decode() + err.decode()
-    return child.returncode, out.decode(), err.decode()
+@contextmanager
+def _serving(emulator: OpenAIEmulator | CascadeEmulator) -> Iterator[str]:
+    """Runs an emulator in a thread of its own; yields its address."""
+    loop = asyncio.new_event_loop()
+    thread = threading.Thread(target=loop.run_forever)
+    thread.start()
+    try:
+        asyncio.run_coroutine_threadsafe(emulator.__aenter__(), loop).result(10)
+        yield emulator.url
+        asyncio.run_coroutine_threadsafe(emulator.__aexit__(), loop).result(10)
+    finally:
+        loop.call_soon_threadsafe(loop.stop)
+        thread.join()
+        loop.close()
+
+
+def _call(study: Path, *arguments: str, key: str = KEY) -> tuple[int, str, str]:
+    environ = {"S2S_TEST_KEY": key, "S2S_HOME": str(study / "home"), "S2S_STUDY": str(study), "COLUMNS": "200"}
+    result = CliRunner().invoke(responses, ["try", *arguments], env=environ, catch_exceptions=False)
+    assert KEY not in result.output
+    return result.exit_code, result.stdout, result.stderr
 
 
 def _try(study: Path, scenario: str, config: str = REALTIME, *more: str) -> tuple[dict[str, Any], str]:
-    async def run() -> tuple[dict[str, Any], str]:
-        emulator = OpenAIEmulator if config == REALTIME else CascadeEmulator
-        async with emulator(scenario) as server:
-            url = server.url if config == REALTIME else ",".join(f"{s}={server.url}" for s in ("stt", "llm", "tts"))
-            options = ("--base-url", url, "--pace", "0", "--out", str(study / "out"), *more)
-            status, out, err = await _call(study, config, str(study / "prompt.wav"), *options)
-            assert status == 0, err
-            return (json.loads(out) if "--json" in more else {}), err
-
-    return asyncio.run(run())
+    emulator = OpenAIEmulator(scenario) if config == REALTIME else CascadeEmulator(scenario)
+    with _serving(emulator) as address:
+        url = address if config == REALTIME else ",".join(f"{stage}={address}" for stage in ("stt", "llm", "tts"))
+        options = ("--base-url", url, "--pace", "0", "--out", str(study / "out"), *more)
+        status, out, err = _call(study, config, str(study / "prompt.wav"), *options)
+    assert status == 0, err
+    return (json.loads(out) if "--json" in more else {}), err
 
 
 def test_an_answer(study: Path) -> None:
@@ -132,6 +144,6 @@ def test_the_timeline_for_people(study: Path) -> None:
 )
 def test_a_wrong_call_ends_in_two(study: Path, arguments: tuple[str, ...], key: str, message: str) -> None:
     config, file, *more = arguments
-    status, out, err = asyncio.run(_call(study, config, str(study / file), *more, key=key))
+    status, out, err = _call(study, config, str(study / file), *more, key=key)
     assert (status, out) == (2, "")
     assert message in err
