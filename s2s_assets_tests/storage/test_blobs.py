@@ -127,6 +127,12 @@ def test_a_directory_store_leaves_nothing_half_written(tmp_path: Path):
     assert not list((tmp_path / ".scratch").iterdir())
 
 
+def test_what_a_kill_left_half_written_is_no_object(tmp_path: Path):
+    store = open_store(f"file:{tmp_path}")
+    (tmp_path / ".scratch" / "left").write_bytes(b"half")
+    assert list(store.keys("")) == [PROBE_KEY]
+
+
 def test_a_directory_that_cannot_be_made_is_named(tmp_path: Path):
     (tmp_path / "file").write_bytes(b"")
     with pytest.raises(StoreError, match="file/store"):

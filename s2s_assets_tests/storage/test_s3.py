@@ -148,7 +148,7 @@ def test_an_endpoint_that_is_not_there_is_named_without_its_password(fake: FakeS
 
 
 def test_without_keys_nothing_is_asked_of_the_network(monkeypatch: pytest.MonkeyPatch, tmp_path):
-    for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):
+    for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_EC2_METADATA_DISABLED"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("AWS_CONFIG_FILE", str(tmp_path / "none"))
     monkeypatch.setenv("AWS_SHARED_CREDENTIALS_FILE", str(tmp_path / "none"))
