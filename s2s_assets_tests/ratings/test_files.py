@@ -1,0 +1,302 @@
+"""Ratings files in every form, and every row that does not count named."""
+
+import json
+from collections.abc import Mapping
+from datetime import UTC, datetime, timedelta, timezone
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from s2s_assets.ratings import RatingsFile, read_ratings
+from s2s_assets.study import RatingsError
+
+HEADER = "prompt,rater,config_a,config_b,score"
+GOOD = ["p1,r1,x,y,2", "p2,r1,y,z,-1", "p1,r2,z,x,0"]
+
+
+def read(folder: Path, text: str | bytes, name: str = "ratings.csv", **options: Any) -> RatingsFile:
+    path = folder / name
+    path.write_bytes(text if isinstance(text, bytes) else text.encode())
+    return read_ratings(path, **options)
+
+
+def csv_of(*rows: str, header: str = HEADER) -> str:
+    return "\n".join([header, *rows]) + "\n"
+
+
+def answers(found: RatingsFile) -> list[tuple[Any, ...]]:
+    return found.frame.select("prompt", "rater", "config_a", "config_b", "score").rows()
+
+
+EXPECTED = [("p1", "r1", "x", "y", 2), ("p2", "r1", "y", "z", -1), ("p1", "r2", "z", "x", 0)]
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        pytest.param(csv_of(*GOOD).encode(), id="plain"),
+        pytest.param(csv_of(*GOOD).encode("utf-8-sig"), id="byte order mark"),
+        pytest.param(csv_of(*GOOD).encode("utf-16"), id="utf-16"),
+        pytest.param(csv_of(*GOOD).replace(",", ";").encode(), id="semicolons"),
+        pytest.param(csv_of(*GOOD).replace(",", "\t").encode(), id="tabs"),
+        pytest.param(csv_of(*GOOD).replace("\n", "\r\n").encode(), id="crlf"),
+        pytest.param(csv_of(*GOOD).replace("\n", "\n\n").encode(), id="blank lines"),
+        pytest.param(csv_of(*(row + ",," for row in GOOD)).encode(), id="trailing delimiters"),
+        pytest.param(csv_of(*(row.replace("x", '" x "') for row in GOOD)).encode(), id="quoted, spaces around"),
+    ],
+)
+def test_csv_is_recognised(tmp_path: Path, data: bytes) -> None:
+    found = read(tmp_path, data)
+    assert answers(found) == EXPECTED
+    assert (found.rows, found.rejected) == (3, ())
+    assert set(found.frame["rubric"]) == {"overall"}
+
+
+def test_names_outside_utf8_are_read_as_windows_1252(tmp_path: Path) -> None:
+    found = read(tmp_path, csv_of("p1,Jürgen,x,y,1").encode("cp1252"))
+    assert found.frame["rater"].to_list() == ["Jürgen"]
+
+
+def test_config_keys_are_no_delimiters(tmp_path: Path) -> None:
+    found = read(tmp_path, csv_of("p1,r1,m|v|none,n|v|low,1"))
+    assert found.frame["config_a"].to_list() == ["m|v|none"]
+
+
+def test_jsonl_and_parquet_hold_the_same(tmp_path: Path) -> None:
+    from_csv = read(tmp_path, csv_of(*GOOD)).frame
+    records = [dict(zip(HEADER.split(","), row, strict=True)) for row in EXPECTED]
+    from_jsonl = read(tmp_path, "\n".join(map(json.dumps, records)), "ratings.jsonl").frame
+    pl.DataFrame(records).write_parquet(tmp_path / "ratings.parquet")
+    from_parquet = read_ratings(tmp_path / "ratings.parquet").frame
+    assert from_csv.drop("file_row").equals(from_jsonl.drop("file_row"))
+    assert from_csv.drop("file_row").equals(from_parquet.drop("file_row"))
+    assert [f["file_row"].to_list() for f in (from_csv, from_jsonl, from_parquet)] == [[2, 3, 4], [1, 2, 3], [1, 2, 3]]
+
+
+@pytest.mark.parametrize(
+    ("row", "reason"),
+    [
+        (",r1,x,y,1", "prompt is empty"),
+        ("p1, ,x,y,1", "rater is empty"),
+        ("p1,r1,,y,1", "config_a is empty"),
+        ("p1,r1,x,y,", "score is empty"),
+        ("p1,r1,x,x,1", "config_a and config_b are both 'x'"),
+        ("p1,r1,x,y,4", "score '4'"),
+        ("p1,r1,x,y,-3.5", "score '-3.5'"),
+        ("p1,r1,x,y,0.5", "score '0.5'"),
+        ("p1,r1,x,y,nan", "score 'nan'"),
+        ("p1,r1,x,y,inf", "score 'inf'"),
+        ("p1,r1,x,y,better", "score 'better'"),
+        ("p1,r1,x,y", "4 fields where the header has 5"),
+        ("p1,r1,x,y,1,2", "6 fields where the header has 5"),
+    ],
+)
+def test_a_bad_row_is_named_and_the_others_go_on(tmp_path: Path, row: str, reason: str) -> None:
+    found = read(tmp_path, csv_of(GOOD[0], row, *GOOD[1:]))
+    assert answers(found) == EXPECTED
+    assert [r.row for r in found.rejected] == [3]
+    assert reason in found.rejected[0].reason
+    assert found.rows == 4
+
+
+def test_whole_numbers_may_be_written_as_floats(tmp_path: Path) -> None:
+    assert read(tmp_path, csv_of("p,r,x,y,2.0", "p,r,x,z,+1")).frame["score"].to_list() == [2, 1]
+
+
+def test_lines_are_those_of_the_file_even_after_a_cell_with_a_line_break(tmp_path: Path) -> None:
+    found = read(tmp_path, csv_of('p1,r1,x,y,1,"two\nlines"', "p1,r1,x,x,1,", header=f"{HEADER},note"))
+    assert [r.row for r in found.rejected] == [4]
+    assert found.frame["note"].to_list() == ["two\nlines"]
+
+
+def test_times_need_an_offset_and_are_kept_in_utc(tmp_path: Path) -> None:
+    text = csv_of(
+        "p1,r1,x,y,1,2026-07-01T12:00:00+02:00",
+        "p2,r1,x,y,1,2026-07-01T12:00:00Z",
+        "p3,r1,x,y,1,",
+        "p4,r1,x,y,1,2026-07-01T12:00:00",
+        "p5,r1,x,y,1,yesterday",
+        header=f"{HEADER},submitted_at",
+    )
+    found = read(tmp_path, text)
+    noon = datetime(2026, 7, 1, 12, tzinfo=UTC)
+    assert found.frame["submitted_at"].to_list() == [noon - timedelta(hours=2), noon, None]
+    assert [(r.row, "expected ISO 8601 with an offset" in r.reason) for r in found.rejected] == [(5, True), (6, True)]
+
+
+def test_parquet_times_are_held_to_the_same(tmp_path: Path) -> None:
+    base = dict.fromkeys(("prompt", "rater", "config_a"), "q") | {"config_b": "z", "score": 1}
+    aware = datetime(2026, 7, 1, 12, tzinfo=timezone(timedelta(hours=2)))
+    pl.DataFrame([base | {"submitted_at": aware}]).write_parquet(tmp_path / "aware.parquet")
+    pl.DataFrame([base | {"submitted_at": datetime(2026, 7, 1, 12)}]).write_parquet(tmp_path / "naive.parquet")  # noqa: DTZ001
+    assert read_ratings(tmp_path / "aware.parquet").frame["submitted_at"][0] == aware
+    assert [r.row for r in read_ratings(tmp_path / "naive.parquet").rejected] == [1]
+
+
+def test_side_heard_first_is_a_or_b(tmp_path: Path) -> None:
+    found = read(tmp_path, csv_of("p1,r1,x,y,1,a", "p2,r1,x,y,1,left", "p3,r1,x,y,1,", header=f"{HEADER},first"))
+    assert found.frame["first"].to_list() == ["a", None]
+    assert [r.row for r in found.rejected] == [3]
+
+
+def test_foreign_names_and_labels(tmp_path: Path) -> None:
+    text = csv_of("i1,w1,x,y,left", "i2,w1,y,z,tie", header="item,worker,config_a,config_b,score")
+    columns, scores = {"rater": "worker", "prompt": "item"}, {"left": 1, "tie": 0, "right": -1}
+    found = read(tmp_path, text, columns=columns, scores=scores)
+    assert answers(found) == [("i1", "w1", "x", "y", 1), ("i2", "w1", "y", "z", 0)]
+    assert "worker" not in found.frame.columns
+
+
+def test_a_mapped_column_goes_before_one_of_that_name(tmp_path: Path) -> None:
+    found = read(tmp_path, csv_of("p1,r1,x,y,1,r9", header=f"{HEADER},who"), columns={"rater": "who"})
+    assert found.frame["rater"].to_list() == ["r9"]
+
+
+def test_an_unknown_label_refuses_the_file_and_names_row_and_value(tmp_path: Path) -> None:
+    with pytest.raises(RatingsError, match=r"row 3: score label 'both' is not in --scores"):
+        read(tmp_path, csv_of("p,r,x,y,left", "p,r,x,z,both"), scores={"left": 1})
+
+
+@pytest.mark.parametrize(
+    ("data", "options", "message"),
+    [
+        (b"", {}, "the file is empty"),
+        (b" \n\n", {}, "the file is empty"),
+        (csv_of().encode(), {}, "no rows"),
+        (b"\x89PNG\0\0", {}, "neither text nor Parquet"),
+        (b"PAR1 broken", {}, "not a readable Parquet file"),
+        (b'[{"prompt": 1}]', {}, "give JSON lines"),
+        (
+            csv_of("p,r,x,y", header="prompt,rater,config_a,config_b").encode(),
+            {},
+            "no column score; the file has prompt",
+        ),
+        (csv_of(*GOOD).encode(), {"columns": {"rater": "worker"}}, "no column worker"),
+        (csv_of(*GOOD).encode(), {"columns": {"judge": "rater"}}, "judge is no name"),
+        (csv_of("a,b,c,d,1,2", header=f"{HEADER},score").encode(), {}, "column score is there twice"),
+        (csv_of(GOOD[0], '"p1,r1,x,y,1', *GOOD).encode(), {}, "line 3: a quotation mark is opened and never closed"),
+    ],
+)
+def test_what_cannot_be_read_at_all_says_why(
+    tmp_path: Path, data: bytes, options: Mapping[str, Any], message: str
+) -> None:
+    with pytest.raises(RatingsError, match=message):
+        read(tmp_path, data, **options)
+
+
+def test_a_missing_file_is_named(tmp_path: Path) -> None:
+    with pytest.raises(RatingsError, match="nothing.csv: cannot be read"):
+        read_ratings(tmp_path / "nothing.csv")
+
+
+def test_jsonl_rows_that_are_no_objects_are_named(tmp_path: Path) -> None:
+    good = json.dumps(dict(zip(HEADER.split(","), EXPECTED[0], strict=True)))
+    found = read(tmp_path, f'{good}\n\n{{"prompt": \n[1]\n{good.replace("2}", "true}")}\n', "r.jsonl")
+    assert [r.row for r in found.rejected] == [3, 4, 5]
+    assert found.frame.height == 1
+
+
+IDS = f"rating_id,{HEADER}"
+
+
+def test_one_id_counts_once(tmp_path: Path) -> None:
+    found = read(
+        tmp_path,
+        csv_of("a,p1,r1,x,y,1", "a,p1,r1,x,y,1", "a,p1,r1,x,y,2", "b,p1,r1,x,y,1", "a,p1,r1,x,y,1", header=IDS),
+    )
+    assert found.frame["rating_id"].to_list() == ["a", "b"]
+    assert (found.rows, found.duplicates, found.conflicts) == (5, 2, 1)
+    assert [(r.row, "other content than in row 2" in r.reason) for r in found.rejected] == [(4, True)]
+    assert found.summary()["repeats"] == {"identical": 0, "conflicting": 0}
+
+
+REPEATED = ["p1,r1,x,y,1", "p1,r1,y,x,-1", "p1,r1,x,y,2", "p1,r1,x,y,2", "p1,r2,x,y,1", "p2,r1,x,y,1"]
+
+
+@pytest.mark.parametrize(("rule", "used"), [("keep", 6), ("once", 3)])
+def test_repeats_without_ids_are_counted_in_either_order(tmp_path: Path, rule: str, used: int) -> None:
+    found = read(tmp_path, csv_of(*REPEATED), repeats=rule)
+    assert found.frame.height == used
+    assert (found.repeats.identical, found.repeats.conflicting) == (2, 1)
+    assert found.rejected == ()
+
+
+def test_repeats_may_be_errors(tmp_path: Path) -> None:
+    with pytest.raises(RatingsError, match=r"row 3 repeats .* 2 more"):
+        read(tmp_path, csv_of(*REPEATED), repeats="error")
+    assert read(tmp_path, csv_of(*GOOD), repeats="error").frame.height == 3
+
+
+def test_rubrics_do_not_repeat_each_other(tmp_path: Path) -> None:
+    found = read(tmp_path, csv_of("p,r,x,y,1,clarity", "p,r,x,y,1,warmth", "p,r,x,z,1,", header=f"{HEADER},rubric"))
+    assert found.repeats.identical == 0
+    assert [r.reason for r in found.rejected] == ["rubric is empty"]
+
+
+def test_more_than_five_percent_rejected_can_be_refused(tmp_path: Path) -> None:
+    rows = [f"p{k},r1,x,y,1" for k in range(19)]
+    read(tmp_path, csv_of(*rows, "p,r,x,x,1")).refuse_many_rejected()
+    with pytest.raises(RatingsError, match="2 of 20 rows rejected.*row 20: config_a and config_b are both"):
+        read(tmp_path, csv_of(*rows[:18], "p,r,x,x,1", "p,r,x,x,1")).refuse_many_rejected()
+
+
+def test_other_columns_are_kept(tmp_path: Path) -> None:
+    found = read(tmp_path, csv_of("p1,r1,x,y,1,L1,40", header=f"{HEADER},level,age"))
+    assert found.frame.columns == ["file_row", *HEADER.split(","), "rubric", "level", "age"]
+    assert found.frame.schema["score"] == pl.Int8
+
+
+def test_wide_layout_has_a_column_a_rubric(tmp_path: Path) -> None:
+    text = csv_of(
+        "i1,p1,r1,x,y,1,,34",
+        "i2,p2,r1,x,y,-2,3,29",
+        header="rating_id,prompt,rater,config_a,config_b,clarity,warmth,age",
+    )
+    found = read(tmp_path, text, layout="wide")
+    assert found.frame.select("rating_id", "rubric", "score").rows() == [
+        ("i1/clarity", "clarity", 1),
+        ("i2/clarity", "clarity", -2),
+        ("i2/warmth", "warmth", 3),
+    ]
+    assert found.frame["age"].to_list() == ["34", "29", "29"]
+    with pytest.raises(RatingsError, match="no column of scores"):
+        read(tmp_path, csv_of("p,r,x,y,blue", header="prompt,rater,config_a,config_b,colour"), layout="wide")
+
+
+def test_arena_layout(tmp_path: Path) -> None:
+    text = csv_of(
+        "q1,j1,x,y,model_a",
+        "q2,j1,x,z,tie (bothbad)",
+        "q3,j2,z,y,model_b",
+        header="question_id,judge,model_a,model_b,winner",
+    )
+    found = read(tmp_path, text, layout="lmarena")
+    assert answers(found) == [("q1", "j1", "x", "y", 3), ("q2", "j1", "x", "z", 0), ("q3", "j2", "z", "y", -3)]
+
+
+@given(
+    st.lists(
+        st.tuples(
+            *[st.text(st.characters(codec="utf-8", exclude_characters="\0"), min_size=1, max_size=5)] * 2,
+            st.integers(-3, 3),
+        ),
+        min_size=1,
+        max_size=8,
+    )
+)
+def test_any_names_survive_the_way_through_a_csv(
+    tmp_path_factory: pytest.TempPathFactory, rows: list[tuple[str, str, int]]
+) -> None:
+    """What is written by a CSV writer is read back, but for space around names; every row is used or rejected."""
+    records = [{"prompt": p, "rater": r, "config_a": "x", "config_b": "y", "score": s} for p, r, s in rows]
+    path = tmp_path_factory.mktemp("any") / "r.csv"
+    pl.DataFrame(records).write_csv(path, quote_style="always")
+    found = read_ratings(path)
+    assert found.rows == len(rows)
+    kept = [(p.strip(), r.strip(), s) for p, r, s in rows if p.strip() and r.strip()]
+    assert found.frame.select("prompt", "rater", "score").rows() == kept
+    assert len(found.rejected) == len(rows) - len(kept)
