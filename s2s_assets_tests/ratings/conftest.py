@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 import pytest
-from sqlalchemy import Engine
+from sqlalchemy import Engine, text
 
 from s2s_assets.ratings import RatingsStore, enrol, next_assignment, submit, upsert_tasks
 from s2s_assets.storage import open_engine
@@ -74,6 +74,26 @@ def vote_all(ratings: RatingsStore, clock: WoundClock, raters: int = 8, rubrics:
     return done
 
 
+@pytest.fixture(scope="session")
+def shared_postgres_url(new_postgres_database: Callable[[], str]) -> str:
+    """One database for the whole room: making one costs more than most of its tests."""
+    return new_postgres_database()
+
+
+@pytest.fixture(params=["sqlite", pytest.param("postgres", marks=pytest.mark.postgres)])
+def database_url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    """SQLAlchemy URL of an empty database: SQLite, then Postgres, emptied."""
+    if request.param == "sqlite":
+        return f"sqlite:///{tmp_path / 'ratings.sqlite'}"
+    url = str(request.getfixturevalue("shared_postgres_url"))
+    engine = open_engine(url)
+    with engine.begin() as connection:
+        connection.execute(text("DROP SCHEMA public CASCADE"))
+        connection.execute(text("CREATE SCHEMA public"))
+    engine.dispose()
+    return url
+
+
 @pytest.fixture
 def clock() -> WoundClock:
     return WoundClock()
@@ -83,12 +103,6 @@ def clock() -> WoundClock:
 def ratings(engine: Engine) -> RatingsStore:
     """An empty database of the study, of each kind."""
     return RatingsStore(engine, "study")
-
-
-@pytest.fixture
-def sqlite_ratings(tmp_path: Path) -> RatingsStore:
-    """An empty SQLite database, for tests that are not about databases."""
-    return RatingsStore(open_engine(f"sqlite:///{tmp_path / 'one.sqlite'}"), "study")
 
 
 @pytest.fixture
