@@ -189,7 +189,7 @@ def test_what_cannot_be_read_at_all_says_why(
 
 
 def test_a_missing_file_is_named(tmp_path: Path) -> None:
-    with pytest.raises(RatingsError, match="nothing.csv: cannot be read"):
+    with pytest.raises(RatingsError, match=r"nothing\.csv: cannot be read"):
         read_ratings(tmp_path / "nothing.csv")
 
 
@@ -240,7 +240,7 @@ def test_rubrics_do_not_repeat_each_other(tmp_path: Path) -> None:
 def test_more_than_five_percent_rejected_can_be_refused(tmp_path: Path) -> None:
     rows = [f"p{k},r1,x,y,1" for k in range(19)]
     read(tmp_path, csv_of(*rows, "p,r,x,x,1")).refuse_many_rejected()
-    with pytest.raises(RatingsError, match="2 of 20 rows rejected.*row 20: config_a and config_b are both"):
+    with pytest.raises(RatingsError, match=r"2 of 20 rows rejected.*row 20: config_a and config_b are both"):
         read(tmp_path, csv_of(*rows[:18], "p,r,x,x,1", "p,r,x,x,1")).refuse_many_rejected()
 
 
