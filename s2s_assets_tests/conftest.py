@@ -91,7 +91,15 @@ def postgres_url(postgres: Any) -> str:
 def new_postgres_database(postgres: Any) -> Callable[[], str]:
     """Makes an empty Postgres database and returns its SQLAlchemy URL."""
     numbers = itertools.count(1)
-    return lambda: str(postgres.create_database(f"test_{next(numbers)}"))
+    server = open_engine(postgres.url).execution_options(isolation_level="AUTOCOMMIT")
+
+    def make() -> str:
+        name = f"test_{next(numbers)}"
+        with server.connect() as connection:
+            connection.exec_driver_sql(f"CREATE DATABASE {name}")
+        return str(postgres.database_url(name))
+
+    return make
 
 
 @pytest.fixture(scope="session")
