@@ -59,12 +59,13 @@ class Board:
         return self.files[f"forest-{safe_name(self.headline[0]['rubric'])}.svg"].decode()
 
 
-def build_board(inputs: BoardInputs, *, draft: bool = True) -> Board:
+def build_board(inputs: BoardInputs, *, draft: bool = True, every_forest: bool = False) -> Board:
     """Everything that is published of a board.
 
     Args:
         inputs: tables and facts.
         draft: whether the page says that it is one.
+        every_forest: a forest plot of every rubric, not only of the headline's.
 
     Raises:
         ReleaseError: an entity, rubric or slice that is not of the study, or no fit at all.
@@ -76,7 +77,7 @@ def build_board(inputs: BoardInputs, *, draft: bool = True) -> Board:
     pairs = pairwise_rows(inputs.facts, inputs.fits, inputs.cis, clusters)
     sources = Sources(inputs, rows, pairs)
     data_hash = digest([inputs.run.ratings_version, published(rows).to_dicts(), published(pairs).to_dicts()])
-    charts, shown = chart_files(sources)
+    charts, shown = chart_files(sources, every_forest)
     page, parts = page_facts(sources, data_hash, shown), [asdict(s) for s in sections(sources)]
     methodology = method_facts(sources, data_hash)
     changes = compare(published(rows).to_dicts(), methodology, inputs.previous, inputs.facts.retired)
@@ -164,13 +165,14 @@ def method_facts(sources: Sources, data_hash: str) -> dict[str, Any]:
     }
 
 
-def chart_files(sources: Sources) -> tuple[dict[str, bytes], dict[str, str]]:
-    """A forest plot of each rubric, ranked as the headline is, as SVG and PNG; and what each file shows."""
+def chart_files(sources: Sources, every: bool) -> tuple[dict[str, bytes], dict[str, str]]:
+    """Forest plots as SVG and PNG, of the headline's rubric or of every one; and what each file shows."""
     files: dict[str, bytes] = {}
     said: dict[str, str] = {}
-    for rubric, rows in forest_boards(sources).items():
+    boards = forest_boards(sources)
+    for rubric in boards if every else (sources.rubric,):
         title = f"{sources.inputs.facts.title}: {sources.label(rubric)}"
-        svg, name = forest_of(sources.caption(title), rows), f"forest-{safe_name(rubric)}"
+        svg, name = forest_of(sources.caption(title), boards[rubric]), f"forest-{safe_name(rubric)}"
         files |= {f"{name}.svg": svg.encode(), f"{name}.png": svg_to_png(svg, PNG_WIDTH)}
         said |= {f"{name}.{kind}": f"forest plot, {sources.label(rubric)}" for kind in ("svg", "png")}
     return files, said

@@ -60,7 +60,7 @@ def forest(rows: Sequence[ForestRow], title: str, width: int = 760) -> str:
         title: drawn above and said first in the label.
         width: of the drawing, in its own units.
     """
-    names = [clip(r.label, 30) for r in rows]
+    names = [clip(r.label, 36) for r in rows]
     left = 24 + max((width_of(n) for n in names), default=0)
     right = 130
     low, high, step = axis([v for r in rows for v in (r.elo, r.low, r.high) if v is not None])

@@ -29,7 +29,7 @@ def write_ranking(result: RankResult, out_dir: Path, title: str = "Ranking") -> 
         fits=fits_to_frame(result.fits),
         cis=intervals_to_frame(result.intervals),
     )
-    board = build_board(inputs, draft=False)
+    board = build_board(inputs, draft=False, every_forest=True)
     out_dir.mkdir(parents=True, exist_ok=True)
     for name, data in board.files.items():
         if name != CONTENT_FILE:

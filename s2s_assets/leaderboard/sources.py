@@ -10,7 +10,7 @@ from s2s_assets.leaderboard.board import headline
 from s2s_assets.leaderboard.charts import ForestRow, Matrix, forest, heatmap
 from s2s_assets.leaderboard.inputs import BoardInputs
 from s2s_assets.leaderboard.layout import Table
-from s2s_assets.leaderboard.numbers import fixed, interval, rank_range, signed
+from s2s_assets.leaderboard.numbers import fixed, interval, signed
 from s2s_assets.leaderboard.page_tables import board_table
 from s2s_assets.study import OVERALL
 
@@ -115,9 +115,10 @@ def summary(label: str, rows: pl.DataFrame) -> str:
     top = rows.row(0, named=True)
     if top["elo"] is None:
         return label
-    rank = rank_range(top["rank"], top["rank_low"], top["rank_high"])
+    shared = top["rank_high"] is not None and top["rank_high"] > top["rank_low"]
+    rank = f", rank range {top['rank_low']}–{top['rank_high']}" if shared else ""
     elo = f"{fixed(top['elo'])} ({interval(top['ci_low'], top['ci_high'])})"
-    return f"{label}: {top['display_name']} leads with {elo}, rank {rank}"
+    return f"{label}: {top['display_name']} leads with {elo}{rank}"
 
 
 def profile(sources: Sources, boards: dict[str, pl.DataFrame], title: str) -> str:

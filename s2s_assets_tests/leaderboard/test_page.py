@@ -77,6 +77,7 @@ def test_every_part_of_the_method_has_its_section(full: Make) -> None:
     assert wanted | {"Cross-checks", "The raters", "What the numbers mean", "Data and citation"} <= set(titles)
     assert b"Recovered: 0.98." in page
     assert b"rater-7731" not in page, "a rater's name was published"
+    assert b">agreement<" not in page, "a single rater was published"
     assert b"Insufficient data (fewer than 30 ratings): indoor_noise (12)" in page
 
 

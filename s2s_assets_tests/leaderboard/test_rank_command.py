@@ -1,0 +1,152 @@
+"""`s2s rank` as a person or a program calls it."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+from click.testing import CliRunner, Result
+
+from s2s_assets.cli import main
+from s2s_assets_tests.ranking.cases import frame_of, reference_rows, simulated
+
+KEYS = ("x|f|none", "x|m|none", "y|f|none", "z|f|none")
+
+
+@pytest.fixture
+def six(tmp_path: Path) -> Path:
+    path = tmp_path / "six.csv"
+    frame_of(reference_rows("six")).drop("rubric").write_csv(path)
+    return path
+
+
+@pytest.fixture
+def keyed(tmp_path: Path) -> Path:
+    """Ratings of config keys."""
+    rows = simulated(400, [0.5, 0.3, -0.2, -0.6])
+    path = tmp_path / "keyed.csv"
+    frame_of([(r, p, KEYS[int(a[1])], KEYS[int(b[1])], y) for r, p, a, b, y in rows]).write_csv(path)
+    return path
+
+
+def call(*arguments: str | Path, env: dict[str, str] | None = None) -> Result:
+    return CliRunner().invoke(main, ["rank", *map(str, arguments)], env=env)
+
+
+def document(*arguments: str | Path, env: dict[str, str] | None = None) -> dict[str, Any]:
+    done = call(*arguments, "--json", env=env)
+    assert done.exit_code == 0, done.stderr
+    found: dict[str, Any] = json.loads(done.stdout)
+    return found
+
+
+def test_json_is_all_there_is_on_standard_output(six: Path) -> None:
+    found = document(six, "--resamples", "50", "--seed", "3")
+    assert (found["seed"], found["resamples"]) == (3, 50)
+    assert found["input"]["rows"] == found["input"]["used"] == 400
+    assert len(found["fits"][0]["entities"]) == 6
+
+
+def test_same_call_same_document(six: Path) -> None:
+    assert document(six, "--resamples", "50") == document(six, "--resamples", "50")
+
+
+def test_a_table_for_people(six: Path) -> None:
+    done = call(six, "--resamples", "50")
+    assert done.exit_code == 0
+    assert "overall by config: 400 ratings" in done.stdout
+    assert "m1" in done.stdout
+    assert "rows repeat a rater, prompt, pair and rubric" in done.stderr
+
+
+def test_labels_and_foreign_names(tmp_path: Path) -> None:
+    path = tmp_path / "arena.csv"
+    path.write_text(
+        "item,worker,config_a,config_b,score\ni1,w1,x,y,left\ni2,w2,x,y,right\ni1,w2,y,x,tie\ni2,w1,x,y,left\n"
+    )
+    options = ("--columns", "prompt=item,rater=worker", "--resamples", "0")
+    found = document(path, *options, "--scores", "left=1,tie=0,right=-1")
+    assert found["fits"][0]["merged_scores"] == [2, 3]
+    refused = call(path, *options, "--scores", "left=1,tie=0")
+    assert refused.exit_code == 2
+    assert "row 3: score label 'right' is not in --scores" in refused.stderr
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (("--scores", "left"), "--scores 'left': expected name=value"),
+        (("--scores", "left=good"), "expected an integer for each label"),
+        (("--scores", "left=7"), "integers from -3 to 3"),
+        (("--columns", "rater"), "--columns 'rater': expected name=value"),
+        (("--columns", "rater=worker"), "no column worker"),
+        (("--rubric", "warmth"), "no such rubric"),
+        (("--by", "model"), "config key 'm1'"),
+        (("--slice", "level"), "no column 'level'"),
+        (("--repeats", "error"), "repeats an earlier row's"),
+        (("--resamples", "-1"), "-1 is not in the range"),
+        (("--by", "family", "--families", "missing.yaml"), "missing.yaml: cannot be read"),
+    ],
+)
+def test_wrong_calls_end_in_two_with_a_reason(six: Path, options: tuple[str, ...], message: str) -> None:
+    done = call(six, *options, "--json")
+    assert done.exit_code == 2
+    assert message in " ".join(done.stderr.split())
+    assert not done.stdout
+
+
+def test_missing_and_empty_files_end_in_two(tmp_path: Path) -> None:
+    empty = tmp_path / "empty.csv"
+    empty.touch()
+    assert "cannot be read" in call(tmp_path / "none.csv").stderr
+    assert "the file is empty" in call(empty).stderr
+    assert call(empty).exit_code == 2
+
+
+def test_many_rejected_rows_need_a_word(six: Path) -> None:
+    bad = "".join(f"m1,p,m1,m1,1,{k}\n" for k in range(40))
+    path = six.with_name("bad.csv")
+    header, rest = six.read_text().split("\n", 1)
+    path.write_text(f"{header}\n" + rest + "".join(f"r,p,m1,m1,{k % 3}\n" for k in range(40)))
+    assert bad
+    refused = call(path, "--resamples", "0", "--json")
+    assert refused.exit_code == 2
+    assert "40 of 440 rows rejected" in " ".join(refused.stderr.split())
+    found = document(path, "--resamples", "0", "--allow-rejects")
+    assert (found["input"]["used"], len(found["input"]["rejected"])) == (400, 40)
+    assert found["input"]["rejected"][0] == {"row": 402, "reason": "config_a and config_b are both 'm1'"}
+
+
+def test_pooled_entities(keyed: Path, tmp_path: Path) -> None:
+    families = tmp_path / "families.yaml"
+    families.write_text("F: [x, y]\nG: [z]\n")
+    by_model = document(keyed, "--by", "model", "--resamples", "0")["fits"][0]
+    by_family = document(keyed, "--by", "family", "--families", families, "--resamples", "0")["fits"][0]
+    assert sorted(e["entity"] for e in by_model["entities"]) == ["x", "y", "z"]
+    assert by_model["n_ratings"] + by_model["n_within"] == 400
+    assert sorted(e["entity"] for e in by_family["entities"]) == ["F", "G"]
+
+
+def test_a_model_in_two_families_is_refused(keyed: Path, tmp_path: Path) -> None:
+    families = tmp_path / "families.yaml"
+    families.write_text("F: [x, y]\nG: [y, z]\n")
+    done = call(keyed, "--by", "family", "--families", families)
+    assert done.exit_code == 2
+    assert "model 'y' is in two families" in " ".join(done.stderr.split())
+
+
+def test_a_files_own_exclusions_say_nothing_here(six: Path) -> None:
+    other = six.with_name("marked.csv")
+    pl.read_csv(six).with_columns(excluded_by=pl.lit("someone")).write_csv(other)
+    assert document(other, "--resamples", "0")["input"]["used"] == 400
+
+
+def test_tables_plots_and_page(six: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    found = document(six, "--resamples", "50", "--out", out)
+    names = {p.name for p in out.iterdir()}
+    assert {"index.html", *(f"{t}.{x}" for t in ("leaderboard", "pairwise") for x in ("csv", "json", "parquet"))} <= names
+    assert {"forest-overall.svg", "forest-overall.png"} <= names
+    rows = json.loads((out / "leaderboard.json").read_text())
+    assert [(r["entity"], r["elo"]) for r in rows] == [(e["entity"], e["elo"]) for e in found["fits"][0]["entities"]]
