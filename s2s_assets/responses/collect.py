@@ -8,7 +8,7 @@ of a finished config sends nothing. A failed prompt is tried anew by the next ru
 import asyncio
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import polars as pl
@@ -67,23 +67,27 @@ async def collect(
         progress: called with the counts so far whenever a prompt is finished.
 
     Raises:
-        StudyError: unknown adapter or setting, a missing key variable; nothing has been sent then.
+        StudyError: something is to be sent, and the adapter or a setting is unknown or a variable is not set; nothing
+            has been sent then.
         StoreError: a store that does not take or give an object.
     """
-    request = resolve(config, exchange, environ, base_url)
     plan = {w.response_id: w for w in wanted(config, prompts)}
     stored = await asyncio.to_thread(stored_attempts, store, config)
     answered = {i for i, records in stored.items() if any(r["status"] == "ok" for r in records)}
     missing = [w for i, w in plan.items() if i not in answered]
+    counts = CollectResult(
+        planned=len(plan), reused=len(plan) - len(missing), sent=0, answered=len(plan) - len(missing)
+    )
+    if not missing:
+        return counts
     job = _Collection(
         config=config,
-        request=request,
+        request=resolve(config, exchange, environ, base_url),
         store=store,
         backoff=backoff or Backoff(attempts=exchange.attempts),
         limits=ProviderLimits(home or Settings.from_environment().home, exchange.concurrency),
         progress=progress,
-        planned=len(plan),
-        reused=len(plan) - len(missing),
+        before=counts,
     )
     await job.run(missing, min(exchange.concurrency, len(missing)))
     return job.result()
@@ -99,14 +103,14 @@ class _Collection:
     backoff: Backoff
     limits: ProviderLimits
     progress: Callable[[CollectResult], None] | None
-    planned: int
-    reused: int
+    before: CollectResult
     sent: int = 0
     ends: Counter[str] = field(default_factory=Counter)
 
     def result(self) -> CollectResult:
         failures = {status: n for status, n in sorted(self.ends.items()) if status != "ok"}
-        return CollectResult(self.planned, self.reused, self.sent, self.reused + self.ends["ok"], failures)
+        answered = self.before.answered + self.ends["ok"]
+        return replace(self.before, sent=self.sent, answered=answered, failures=failures)
 
     async def run(self, missing: list[Wanted], workers: int) -> None:
         """Work through the missing responses, so many at once; the first error of the store ends all."""

@@ -17,7 +17,8 @@ from s2s_assets.responses.limits import ProviderLimits
 from s2s_assets.responses.records import Request, Timings
 
 COMMENTARY = "commentary"
-_BASE64_BODY = re.compile(r"[A-Za-z0-9+/_-]{200,}={0,2}")
+_SHORTEST_BODY = 200
+_BASE64_BODY = re.compile(rf"[A-Za-z0-9+/_-]{{{_SHORTEST_BODY},}}={{0,2}}")
 
 Milestone = Literal["connected", "configured", "input_sent", "first_event", "first_audio", "last_audio", "done"]
 
@@ -143,7 +144,11 @@ class Recorder:
 def _without_bodies(value: Any) -> Any:
     """A copy of JSON-like data in which long base64 runs are replaced by their length."""
     if isinstance(value, str):
-        return _BASE64_BODY.sub(lambda m: f"[{len(m[0])} characters of base64]", value)
+        return (
+            value
+            if len(value) < _SHORTEST_BODY
+            else _BASE64_BODY.sub(lambda m: f"[{len(m[0])} characters of base64]", value)
+        )
     if isinstance(value, Mapping):
         return {k: _without_bodies(v) for k, v in value.items()}
     if isinstance(value, list | tuple):

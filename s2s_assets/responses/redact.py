@@ -11,11 +11,11 @@ from urllib.parse import quote
 
 MASK = "[redacted]"
 _SHORTEST = 4
-_PATTERNS = (
-    re.compile(r"\b(?:sk|xai|gsk|pk|rk)[-_][A-Za-z0-9_-]{12,}"),
-    re.compile(r"\bAIza[A-Za-z0-9_-]{20,}"),
-    re.compile(r"(?<=[Bb]earer )[^\s\"']{4,}"),
-    re.compile(r"(?i)(?<=[?&])(?:api[-_]?key|key|access_token|token|sig|signature|x-amz-[a-z-]+)=[^&\s\"']+"),
+_LOOKS_SECRET = re.compile(
+    r"\b(?:sk|xai|gsk|pk|rk)[-_][A-Za-z0-9_-]{12,}"
+    r"|\bAIza[A-Za-z0-9_-]{20,}"
+    r"|(?<=[Bb]earer )[^\s\"']{4,}"
+    r"|(?<=[?&])(?i:api[-_]?key|key|access_token|token|sig|signature|x-amz-[a-z-]+)=[^&\s\"']+"
 )
 
 
@@ -28,12 +28,12 @@ class Redactor:
         self._known = sorted(known | {quote(s, safe="") for s in known}, key=len, reverse=True)
 
     def text(self, text: str) -> str:
-        """The text with every secret masked."""
+        """The text with every secret masked, and with half surrogates, which no file can hold, replaced."""
+        if not text.isascii():
+            text = text.encode("utf-8", "replace").decode()
         for secret in self._known:
             text = text.replace(secret, MASK)
-        for pattern in _PATTERNS:
-            text = pattern.sub(MASK, text)
-        return text
+        return _LOOKS_SECRET.sub(MASK, text)
 
     def optional(self, text: str | None) -> str | None:
         """The same, where there may be no text."""

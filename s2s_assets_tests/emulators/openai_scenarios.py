@@ -284,6 +284,15 @@ class OddShape(Conversation):
         await super().finish(response, answer)
 
 
+class OddValues(Conversation):
+    """Numbers and text that JSON's readers take and its writers refuse."""
+
+    async def speak(self, response: str, answer: Answer) -> None:
+        await self.socket.send('{"type": "telemetry", "event_id": "e", "load": NaN, "most": -Infinity}')
+        await self.socket.send('{"type": "telemetry", "event_id": "e", "text": "half \\ud83d a pair"}')
+        await super().speak(response, answer)
+
+
 class EchoesKey(Conversation):
     """Puts the client's key into everything that it says."""
 
@@ -339,6 +348,7 @@ SCENARIOS: dict[str, tuple[type[Conversation], Answerer]] = {
     "answers_early": (AnswersEarly, voices.plain),
     "not_json": (NotJson, voices.plain),
     "not_base64": (NotBase64, voices.plain),
+    "odd_values": (OddValues, voices.plain),
     "odd_shape": (OddShape, voices.plain),
     "echoes_key": (EchoesKey, voices.plain),
 }

@@ -176,6 +176,22 @@ def test_a_missing_key_is_named_before_anything_is_sent(
     assert asyncio.run(run()) == 0
 
 
+def test_a_finished_config_needs_neither_key_nor_address(
+    config: Config, prompts: Prompts, directory_store: StudyStore, tmp_path: Path
+) -> None:
+    frame = prompts(directory_store, 2)
+    _collect(config, frame, directory_store, tmp_path)
+    result = asyncio.run(collect(config, frame, directory_store, TERMS, home=tmp_path, environ={}))
+    assert (result.reused, result.sent) == (2, 0)
+
+
+def test_values_that_json_cannot_write_stop_nothing(
+    config: Config, prompts: Prompts, directory_store: StudyStore, tmp_path: Path
+) -> None:
+    result, _ = _collect(config, prompts(directory_store, 2), directory_store, tmp_path, "odd_values")
+    assert result.answered == 2
+
+
 def test_progress_counts_up(config: Config, prompts: Prompts, directory_store: StudyStore, tmp_path: Path) -> None:
     seen: list[CollectResult] = []
 

@@ -13,7 +13,6 @@ Settings (study.yaml): `stt`, `llm`, `tts`, each with `model`, optionally `provi
 its endpoint, sent as it is.
 """
 
-import json
 import ssl
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
@@ -26,7 +25,13 @@ import httpx
 from s2s_assets.responses.deadline import Deadline
 from s2s_assets.responses.providers.addresses import is_loopback, join
 from s2s_assets.responses.providers.base import Adapter, StageSpec
-from s2s_assets.responses.providers.failures import classify, connection_error, error_object, http_error
+from s2s_assets.responses.providers.failures import (
+    classify,
+    connection_error,
+    error_object,
+    http_error,
+    json_object,
+)
 from s2s_assets.responses.providers.text import reply_of, wav_file
 from s2s_assets.responses.records import ExchangeError, Prompt, Status
 
@@ -102,7 +107,7 @@ class Cascade(Adapter):
         files = {"file": ("prompt.wav", wav_file(prompt), "audio/wav")}
         self.recorder.log(">", {"type": "stt.request", "fields": self._form(), "seconds": prompt.duration_s})
         async with self._post("stt", {"data": self._form(), "files": files}) as (answer, _):
-            document = _object(await answer.aread(), "stt")
+            document = json_object(await answer.aread(), "the stt answer", "stt")
         self.recorder.log("<", {"type": "stt.answer", **document})
         self.recorder.mark("first_event")
         self._use("stt", {"seconds": document.get("audio_duration_secs", prompt.duration_s)})
@@ -139,7 +144,7 @@ class Cascade(Adapter):
         async for line in answer.aiter_lines():
             deadline.expect("next_event", self.request.terms.idle_timeout_s)
             if line.startswith("data:") and line != "data: [DONE]":
-                event = _object(line.removeprefix("data:").encode(), "llm")
+                event = json_object(line.removeprefix("data:"), "an event of the llm answer", "llm")
                 self.recorder.log("<", event)
                 yield event
 
@@ -231,13 +236,3 @@ class Cascade(Adapter):
 def _tls() -> ssl.SSLContext:
     """The trusted certificates, read once: that takes longer than a request to a near server."""
     return ssl.create_default_context()
-
-
-def _object(data: bytes, stage: str) -> dict[str, Any]:
-    try:
-        document = json.loads(data)
-    except ValueError:
-        document = None
-    if not isinstance(document, dict):
-        raise ExchangeError("provider_error", "malformed_event", f"the {stage} answer is no JSON object", stage=stage)
-    return document

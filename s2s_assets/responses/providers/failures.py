@@ -106,6 +106,21 @@ def error_object(error: Any, stage: str | None = None) -> ExchangeError:
     )
 
 
+def json_object(data: bytes | str, what: str, stage: str | None = None) -> dict[str, Any]:
+    """A provider's JSON object; NaN and infinities in it are None.
+
+    Raises:
+        ExchangeError: it is no JSON object.
+    """
+    try:
+        document = json.loads(data, parse_constant=lambda _: None)
+    except ValueError:
+        document = None
+    if not isinstance(document, dict):
+        raise ExchangeError("provider_error", "malformed_event", f"{what} is no JSON object", stage=stage)
+    return document
+
+
 def connection_error(error: Exception, address: str, stage: str | None = None) -> ExchangeError:
     """The failure that an unreachable address is."""
     host = urlsplit(address).netloc

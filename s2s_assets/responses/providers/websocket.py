@@ -21,7 +21,7 @@ from websockets.exceptions import ConnectionClosed, InvalidHandshake, InvalidSta
 from s2s_assets.responses.deadline import Deadline
 from s2s_assets.responses.providers.addresses import is_loopback
 from s2s_assets.responses.providers.base import Adapter, StageSpec
-from s2s_assets.responses.providers.failures import connection_error, http_error
+from s2s_assets.responses.providers.failures import connection_error, http_error, json_object
 from s2s_assets.responses.records import ExchangeError, Prompt
 
 STAGE = "realtime"
@@ -208,15 +208,7 @@ class WebsocketAdapter(Adapter):
             await socket.send(json.dumps(message, ensure_ascii=False))
 
     async def _next(self, socket: ClientConnection) -> Mapping[str, Any]:
-        data = await socket.recv()
-        try:
-            event = json.loads(data)
-        except ValueError:
-            event = None
-        if not isinstance(event, dict):
-            raise ExchangeError(
-                "provider_error", "malformed_event", "the provider sent an event that is no JSON object"
-            )
+        event = json_object(await socket.recv(), "an event")
         self.recorder.log("<", event, self.body(event))
         return event
 
