@@ -52,10 +52,8 @@ def _channel_peak(channel: NDArray[np.float64], peak: float) -> float:
     padded[2 * _REACH : 2 * _REACH + len(channel)] = channel
     windows = np.lib.stride_tricks.sliding_window_view(padded, 2 * _REACH)
     magnitude = np.abs(padded)
-    reachable = magnitude[: blocks * _BLOCK].reshape(blocks, _BLOCK).max(axis=1)
-    halo = magnitude[_BLOCK:].reshape(-1)
-    tails = [halo[i * _BLOCK : i * _BLOCK + 2 * _REACH].max(initial=0.0) for i in range(blocks)]
-    bound = _LARGEST_GAIN * np.maximum(reachable, tails)
+    starts = range(0, blocks * _BLOCK, _BLOCK)
+    bound = _LARGEST_GAIN * np.array([magnitude[i : i + _BLOCK + 2 * _REACH].max() for i in starts])
     for block in np.argsort(-bound):
         if bound[block] <= peak:
             break

@@ -65,6 +65,14 @@ def test_it_scales_with_the_signal_and_never_reads_below_the_largest_sample(seed
     assert true_peak(samples * gain) == pytest.approx(true_peak(samples) * gain)
 
 
+def test_a_peak_is_found_wherever_it_lies_among_the_blocks():
+    # two equal samples have their peak between them
+    for at in range(450, 570):
+        samples = np.zeros((1100, 1))
+        samples[at : at + 2] = 1.0
+        assert true_peak(samples) == pytest.approx(plain_peak(samples))
+
+
 def test_a_peak_across_the_end_of_the_clip_is_found():
     cut = np.ones((1000, 1))
     assert true_peak(cut) > 1.05

@@ -104,6 +104,12 @@ def test_the_order_of_the_tables_does_not_matter(study, blobs):
     assert other.equals(record(study, blobs))
 
 
+def test_rows_are_sorted_by_prompt_whatever_the_recordings_are_called(script, recording, take, blobs):
+    takes = [recording("a", prompt="z"), recording("b", prompt="y"), recording("c", prompt="z")]
+    frame = record_prompts([script("z"), script("y")], takes, lambda file: take(), QaLimits(), blobs.put)
+    assert frame["recording"].to_list() == ["b", "a", "c"]
+
+
 def test_no_column_holds_nan(study, blobs):
     frame = record(study, blobs)
     floats = frame.select(pl.col(pl.Float64).is_nan().any())
