@@ -2,7 +2,7 @@
 
 import polars as pl
 
-from s2s_assets.ratings import RatingsStore, rating_tasks_table, status, task_media, upsert_tasks, withdraw
+from s2s_assets.ratings import RatingsStore, rating_tasks_table, restore, status, task_media, upsert_tasks, withdraw
 
 
 def test_the_upsert_fills_once_and_then_changes_nothing(ratings: RatingsStore, plan, media_of) -> None:
@@ -60,3 +60,21 @@ def test_task_media_leaves_out_what_was_refused() -> None:
     )
     responses = pl.DataFrame({"response_id": ["r"], "status": ["ok"], "media_blob": ["b"], "duration_s": [2.0]})
     assert task_media(prompts, responses).rows() == [("prompt", "p", "a", 1.0), ("response", "r", "b", 2.0)]
+
+
+def test_a_pair_opens_again_only_when_both_its_responses_may_be_heard(planned: RatingsStore, clock) -> None:
+    for response in ("r-0-1", "r-0-2"):
+        withdraw(planned, response, "ada", "clicks", clock())
+    restore(planned, "response", "r-0-1", "ada", "was the headphones", clock())
+    void = set(rating_tasks_table(planned).filter(pl.col("state") == "void")["pair"])
+    assert void == {"pair-0-0-2", "pair-0-1-2", "pair-0-2-3"}
+
+
+def test_restoring_a_response_does_not_open_a_pair_that_has_no_audio(
+    ratings: RatingsStore, plan, media_of, clock
+) -> None:
+    upsert_tasks(ratings, plan, media_of(plan).filter(pl.col("subject") != "r-0-0"))
+    withdraw(ratings, "r-0-1", "ada", "clicks", clock())
+    restore(ratings, "response", "r-0-1", "ada", "was the headphones", clock())
+    void = set(rating_tasks_table(ratings).filter(pl.col("state") == "void")["pair"])
+    assert void == {"pair-0-0-1", "pair-0-0-2", "pair-0-0-3"}
