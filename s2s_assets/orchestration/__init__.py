@@ -3,7 +3,7 @@
 Only this room, the rooms' doors (`assets.py`, `checks.py`, `sensors.py`) and `definitions.py` import dagster.
 """
 
-from s2s_assets.orchestration.drive import Driver, RunFailedError, open_instance
+from s2s_assets.orchestration.drive import Driver, RunFailedError, dagster_home, open_instance
 from s2s_assets.orchestration.io_manager import TableIOManager
 from s2s_assets.orchestration.metadata import (
     column_schema,
@@ -42,6 +42,7 @@ __all__ = [
     "Withdrawals",
     "column_schema",
     "config_of_run",
+    "dagster_home",
     "is_settled",
     "live_keys",
     "markdown_table",

@@ -5,6 +5,7 @@ this process. Everything lands in the instance, so the UI opens on it as if the 
 """
 
 import os
+import shutil
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -19,6 +20,14 @@ def open_instance(root: Path) -> dg.DagsterInstance:
     if os.environ.get("DAGSTER_HOME"):
         return dg.DagsterInstance.get()
     return dg.DagsterInstance.from_config(str(root))
+
+
+def dagster_home(root: Path) -> Path:
+    """The folder that `DAGSTER_HOME` is to name for a checkout: `.s2s/dagster`, with the checkout's own dagster.yaml."""
+    home = (root / ".s2s" / "dagster").absolute()
+    home.mkdir(parents=True, exist_ok=True)
+    shutil.copyfile(root / "dagster.yaml", home / "dagster.yaml")
+    return home
 
 
 class RunFailedError(S2SError):
