@@ -128,6 +128,16 @@ def test_a_few_missing_responses_leave_both_gates_open(twin, seed):
     assert quality.balanced, quality.balance_faults
 
 
+def test_a_config_that_is_often_missing_meets_the_rest_for_what_it_shares(twin):
+    absent = {(p, c) for p in range(60) for c in range(7) if p % (2 if c == 0 else 9) == c % 2}
+    cells = twin.cells(7, 60, absent)
+    plan = next_epoch(None, cells, (), study="s", slots=2, units=1)
+    quality = plan_quality(plan, cells)
+    assert quality.overall.rate_max_over_min > 1.5
+    assert quality.overall.share_max_over_min < 1.25
+    assert quality.overall.excess <= 1.5
+
+
 @pytest.mark.parametrize(("n", "prompts", "slots"), [(8, 12, 1), (8, 1, 1), (19, 5, 2), (2, 1, 1), (3, 2, 3)])
 def test_small_plans_are_as_good_as_can_be(twin, n, prompts, slots):
     quality = plan_quality(*made(twin, n, prompts, slots=slots))

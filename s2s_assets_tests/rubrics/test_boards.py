@@ -133,6 +133,23 @@ def test_a_rubric_without_a_board_has_no_strengths(fitted):
     assert np.isfinite(strengths[1:]).all()
 
 
+@pytest.mark.parametrize("spoil", ["ties", "split"])
+def test_a_board_without_a_common_scale_has_no_strengths(ratings, spoil):
+    warmth = pl.col("rubric") == "warmth"
+    low = pl.col("config_a").str.slice(1, 1).cast(pl.Int64) < 3
+    also_low = pl.col("config_b").str.slice(1, 1).cast(pl.Int64) < 3
+    spoiled = {
+        "ties": ratings.with_columns(score=pl.when(warmth).then(0).otherwise("score")),
+        "split": ratings.filter(~warmth | (low == also_low)),
+    }[spoil]
+    fits = fit_boards(spoiled, SPECS, FAMILIES)
+    intervals = bootstrap_boards(spoiled, fits, FAMILIES, resamples=3)
+    _, strengths, draws = profiles(fits, intervals, SPECS)
+    assert np.isnan(strengths[0]).all()
+    assert np.isnan(draws[:, 0]).all()
+    assert np.isfinite(strengths[1:]).all()
+
+
 def test_halves_are_fits_of_disjoint_raters_with_all_ratings_between_them(ratings):
     entities = ("f0", "f1", "f2", "f3", "f4")
     halves = split_half_strengths(ratings, SPECS[:2], entities, FAMILIES, splits=4, seed=1)
@@ -143,10 +160,14 @@ def test_halves_are_fits_of_disjoint_raters_with_all_ratings_between_them(rating
     np.testing.assert_allclose(halves, again, atol=1e-7)
     raters = ratings["rater"].unique().sort().to_list()
     couples = list(zip(raters[::2], raters[1::2], strict=True))  # equal loads: couples by name
-    possible = itertools.product(*couples)
-    alone = {tuple(np.round(strengths_of(ratings, chosen, entities), 5)) for chosen in possible}
-    for split in halves[:, :, 0].reshape(-1, 5):
-        assert tuple(np.round(split - split.mean(), 5)) in alone
+    chosen_by = {
+        tuple(np.round(strengths_of(ratings, chosen, entities), 5)): set(chosen)
+        for chosen in itertools.product(*couples)
+    }
+    for first, second in halves[:, :, 0]:
+        one, other = (chosen_by[tuple(np.round(half - half.mean(), 5))] for half in (first, second))
+        assert one | other == set(raters)
+        assert not one & other
 
 
 def strengths_of(ratings, raters, entities):

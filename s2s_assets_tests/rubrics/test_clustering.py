@@ -45,11 +45,12 @@ def test_one_axis_and_noise_are_not_clusters(plant, truth, seed):
 
 def test_noise_shared_in_blocks_is_taken_off(plant, truth):
     """Without the correction it would pass for clusters, in the chance baseline too."""
-    strengths, draws, _ = plant(0, noise=0.05, block_noise=0.15)
+    strengths, draws, halves = plant(0, noise=0.05, block_noise=0.15)
     assert ari(uncorrected(strengths, truth.names), truth) > 0.8
-    two = cluster_rubrics(strengths, draws, truth.names).reported
+    two = cluster_rubrics(strengths, draws, truth.names, halves=halves).reported
     assert ari(two.labels, truth) < 0.7
     assert two.reliability < 0.2
+    assert two.split_half.mean < 0.4
 
 
 def test_noise_shared_by_all_rubrics_goes_with_the_first_component(plant, truth):
