@@ -6,7 +6,6 @@ from all strengths of one resample: overlapping intervals of two entities are no
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 
 import numpy as np
 import polars as pl
@@ -14,14 +13,14 @@ import polars as pl
 from s2s_assets.ranking.counts import SCORES, FloatArray, Problem, Selection, code_ratings, select
 from s2s_assets.ranking.draws import Draws, draw
 from s2s_assets.ranking.elo import ELO_PER_STRENGTH, to_elo
-from s2s_assets.ranking.fits import Prepared, entity_order, entity_ranks, none_if_nan, prepare
+from s2s_assets.ranking.fits import Prepared, by_selection, entity_order, entity_ranks, none_if_nan, prepare
 from s2s_assets.ranking.intervals import bound_of, finite_ends, percentile_ends
 from s2s_assets.ranking.kernel import BLOCK, Counter, blocks
 from s2s_assets.ranking.ranks import rank_ranges
 from s2s_assets.ranking.records import BoardFit, BoardIntervals, EntityInterval, PairInterval
 from s2s_assets.ranking.refit import Refitter
 from s2s_assets.ranking.sandwich import Sandwich, sandwich
-from s2s_assets.ranking.spec import FitSpec
+from s2s_assets.study import InputError
 
 Progress = Callable[[int], None]
 
@@ -50,19 +49,22 @@ def bootstrap_boards(
         One record a fit, in their order.
 
     Raises:
-        InputError: as `fit_boards`.
+        InputError: as `fit_boards`, or fits that were made from other ratings.
         FitError: a resample that did not converge.
     """
     coded = code_ratings(ratings, dropped_raters)
     draws = draw(len(coded.raters), len(coded.prompts), resamples, seed)
     done: dict[str, BoardIntervals] = {}
-    for specs in _by_selection(fits):
+    for specs in by_selection(fit.spec for fit in fits):
         selection = select(coded, specs[0])
         boards = [board for spec in specs for board in prepare(spec, selection, coded, families or {})]
         drawn = resample(selection, boards, draws, progress=progress)
         for board, values in zip(boards, drawn, strict=True):
             summary = summarise(board, values)
             done[summary.fit] = summary
+    unknown = [fit.fit for fit in fits if fit.fit not in done]
+    if unknown:
+        raise InputError(f"fits {', '.join(unknown)} were not made from these ratings; fit the boards again")
     return tuple(done[fit.fit] for fit in fits)
 
 
@@ -89,15 +91,7 @@ def resample(
 
 def selections(fits: Sequence[BoardFit]) -> int:
     """How many times each resample is counted: `progress` reaches this times the number of resamples."""
-    return len(_by_selection(fits))
-
-
-def _by_selection(fits: Sequence[BoardFit]) -> list[list[FitSpec]]:
-    """The boards' specs, those of one selection together."""
-    groups: dict[FitSpec, dict[FitSpec, None]] = {}
-    for fit in fits:
-        groups.setdefault(replace(fit.spec, rubric="", members=fit.spec.rubrics, by="config"), {})[fit.spec] = None
-    return [list(group) for group in groups.values()]
+    return len(by_selection(fit.spec for fit in fits))
 
 
 def summarise(board: Prepared, draws: FloatArray) -> BoardIntervals:

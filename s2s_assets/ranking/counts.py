@@ -10,6 +10,7 @@ own that share strengths; an ordinary board has one. A *cell* is plane · P + pa
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
@@ -76,7 +77,7 @@ class Problem:
     fold: csr_array
     """(strata · 7 · P, cells of the selection) with ones: turns a selection's counts into this problem's."""
 
-    @property
+    @cached_property
     def incidence(self) -> csr_array:
         """(entities, P): +1 where an entity is a pair's first, -1 where it is the second."""
         pair = np.arange(len(self.pairs))
@@ -89,16 +90,24 @@ def code_ratings(ratings: pl.DataFrame, dropped_raters: frozenset[str] = frozens
     """Number the names of a `ratings` table; answers that carry an exclusion do not count.
 
     Raises:
-        InputError: a score outside -3..3, or a config paired with itself.
+        InputError: a missing name, a score that is no integer from -3 to 3, or a config paired with itself.
     """
     if "excluded_by" in ratings.columns:
         ratings = ratings.filter(pl.col("excluded_by").is_null())
-    wrong = ratings.filter(~pl.col("score").is_between(-3, 3) | (pl.col("config_a") == pl.col("config_b")))
+    names = ("rater", "prompt", "config_a", "config_b")
+    ratings = ratings.with_columns(pl.col(*names).cast(pl.String), pl.col("score").cast(pl.Float64))
+    wrong = ratings.filter(
+        pl.any_horizontal(pl.col(*names, "score").is_null())
+        | ~pl.col("score").is_between(-3, 3)
+        | (pl.col("score") != pl.col("score").round())
+        | (pl.col("config_a") == pl.col("config_b"))
+    )
     if wrong.height:
         first = wrong.row(0, named=True)
         raise InputError(
             f"rating of {first['config_a']!r} against {first['config_b']!r} on prompt {first['prompt']!r} by "
-            f"{first['rater']!r}, score {first['score']}: expected two configs and a score from -3 to 3"
+            f"{first['rater']!r}, score {first['score']}: expected a rater, a prompt, two configs and an integer from "
+            "-3 to 3"
         )
     raters = ratings["rater"].unique().sort().to_list()
     prompts = ratings["prompt"].unique().sort().to_list()

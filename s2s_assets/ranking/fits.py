@@ -1,7 +1,7 @@
 """From ratings to the fits of boards: select, pool, split into components, fit, cross-check."""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -63,9 +63,21 @@ def fit_boards(
         FitError: a fit that did not converge.
     """
     coded = code_ratings(ratings, dropped_raters)
-    return tuple(
-        record(prepared) for spec in specs for prepared in prepare(spec, select(coded, spec), coded, families or {})
-    )
+    made: dict[FitSpec, list[BoardFit]] = {}
+    for group in by_selection(specs):
+        selection = select(coded, group[0])
+        for spec in group:
+            made[spec] = [record(prepared) for prepared in prepare(spec, selection, coded, families or {})]
+    return tuple(fit for spec in specs for fit in made[spec])
+
+
+def by_selection(specs: Iterable[FitSpec]) -> list[list[FitSpec]]:
+    """The specs, each once, those made from the same rows (rubrics, slice, variant) together."""
+    groups: dict[FitSpec, dict[FitSpec, None]] = {}
+    for spec in specs:
+        rows = FitSpec("", "config", spec.slice_dimension, spec.slice_value, spec.variant, spec.rubrics)
+        groups.setdefault(rows, {})[spec] = None
+    return [list(group) for group in groups.values()]
 
 
 def prepare(

@@ -101,8 +101,19 @@ def test_wrong_frames_are_refused() -> None:
     frame = frame_of(simulated(100, [0.5, 0.0, -0.5]))
     with pytest.raises(InputError, match="lack the column score"):
         rank(frame.drop("score"))
-    with pytest.raises(InputError, match="a score from -3 to 3"):
-        rank(frame.with_columns(score=pl.lit(4)))
+    for wrong in (pl.lit(4), pl.lit(0.5), pl.lit(None)):
+        with pytest.raises(InputError, match="an integer from -3 to 3"):
+            rank(frame.with_columns(score=wrong))
+    with pytest.raises(InputError, match="expected a rater"):
+        rank(frame.with_columns(rater=pl.lit(None)))
+
+
+def test_names_may_be_numbers() -> None:
+    rows = simulated(100, [0.5, 0.0, -0.5])
+    named = rank(frame_of(rows), resamples=10).to_json()["fits"][0]
+    digits = pl.col("rater", "prompt").str.slice(1).cast(pl.Int64)
+    numbered = rank(frame_of(rows).with_columns(digits), resamples=0).to_json()["fits"][0]
+    assert [e["strength"] for e in numbered["entities"]] == [e["strength"] for e in named["entities"]]
 
 
 def test_importing_the_ranking_does_not_import_dagster() -> None:
