@@ -139,6 +139,26 @@ def test_only_what_may_pass_is_repeated(
     assert kept[-1] == status
 
 
+def test_of_two_successes_the_first_stays_the_response(
+    config: Config, prompts: Prompts, directory_store: StudyStore, tmp_path: Path
+) -> None:
+    frame = prompts(directory_store, 2)
+
+    async def run() -> None:
+        async with OpenAIEmulator() as emulator:
+            # neither sees a success of the other when it begins, as two machines may
+            both = (_run(config, frame, directory_store, emulator.url, tmp_path / machine) for machine in ("a", "b"))
+            await asyncio.gather(*both)
+
+    asyncio.run(run())
+    records = [record for _, record in directory_store.records("attempts")]
+    assert [record["attempt"] for record in records] == [1, 2, 1, 2]
+    first = {r["response_id"]: r["started_at"] for r in records if r["attempt"] == 1}
+    table = build_responses(config, frame, directory_store)
+    assert table["attempts"].to_list() == [1, 1]
+    assert {i: t.isoformat() for i, t in table.select("response_id", "started_at").iter_rows()} == first
+
+
 def test_a_changed_setting_never_mixes_with_old_responses(
     config: Config, prompts: Prompts, directory_store: StudyStore, tmp_path: Path
 ) -> None:
