@@ -9,8 +9,9 @@ members; prompt k of a block takes `units` members, the k·units-th and followin
 * within a block each pair of configs occurs on exactly `units` prompts, and the members of a prompt share no pair;
 * a last, incomplete block uses each member equally often up to one, so over all prompts rates differ by one at most.
 
-**Single prompts**, those with a response missing and one left alone at the end of the blocks, follow: each gets `units`
-cycles (n odd) or paths (n even) over what it has, through the pairs that have met least for the prompts they share.
+**Single prompts**, those with a response missing and one left alone at the end of the blocks, follow: each gets one
+cycle (n odd) or path (n even) over what it has, through the pairs that have met least for the prompts they share; where
+`units` is above 1, as many members of its own decomposition, under the best of some random relabellings.
 
 A member is walked in one direction, the config ahead being `config_a`: on a cycle each config is once `config_a` and
 once `config_b`; a path's direction is the one that reduces its ends' imbalance so far.
@@ -83,12 +84,21 @@ def _design_singly(state: PlanState, prompts: Ints, n: int, units: int, rng: np.
         configs = np.flatnonzero(state.playable[prompt])
         here = np.ix_(configs, configs)
         surplus[here] -= rate
-        for _ in range(min(units, max(len(configs) // 2, 1))):
-            weight = np.round(surplus[here], 9) + _NEVER_TWICE * state.met[prompt][here]
-            order = configs[least_met_tour(weight, closed=n % 2 == 1, rng=rng)]
-            before = state.met[prompt].copy()
-            _walk_member(state, prompt, order, closed=n % 2 == 1)
-            surplus += state.met[prompt] & ~before
+        before = state.met[prompt].copy()
+        if units == 1:
+            weight = np.round(surplus[here], 9) + _NEVER_TWICE * before[here]
+            tour = least_met_tour(weight, closed=n % 2 == 1, rng=rng)
+            _walk_member(state, prompt, configs[tour], closed=n % 2 == 1)
+        else:
+            _walk_several(state, prompt, configs, units, rng)
+        surplus += state.met[prompt] & ~before
+
+
+def _walk_several(state: PlanState, prompt: int, configs: Ints, units: int, rng: np.random.Generator) -> None:
+    members = decompose(len(configs))
+    taken = members[rng.permutation(len(members))[:units]]
+    for order in _relabel(state, configs, taken, rng)[taken]:
+        _walk_member(state, prompt, order, closed=len(configs) % 2 == 1)
 
 
 def _walk_member(state: PlanState, prompt: int, order: Ints, closed: bool) -> None:

@@ -118,11 +118,10 @@ def plan_quality(plan: pl.DataFrame, cells: pl.DataFrame | None = None, withdraw
     state = build_state(plan, cells, withdrawn)
     live = plan.filter(~pl.col("response_a").is_in(list(withdrawn)) & ~pl.col("response_b").is_in(list(withdrawn)))
     nodes = state.present | state.playable
-    whole = _whole_prompts(state, nodes)
-    compared = nodes.sum(axis=1) >= 2
+    whole, compared = _whole_prompts(state, nodes), nodes.sum(axis=1) >= 2
     everything = _slice(state, nodes, np.ones(len(state.prompts), bool), "all", "all")
-    heard = _heard(live)
-    tilt = _order_tilt(live)
+    heard, tilt = _heard(live), _order_tilt(live)
+    first_shares = [first / total for first, total in heard.values()]
     n_void = plan["pair"].n_unique() - live["pair"].n_unique()
     n = len(state.configs)
     allowed = MAX_EXCESS + 3 * (n_void / max(n * (n - 1) / 2, 1)) ** 0.5
@@ -138,8 +137,8 @@ def plan_quality(plan: pl.DataFrame, cells: pl.DataFrame | None = None, withdraw
         overall=everything,
         excess_allowed=allowed,
         prompts_connected_share=float(whole[compared].mean()) if compared.any() else 0.0,
-        first_share_min=min((first / total for first, total in heard.values()), default=None),
-        first_share_max=max((first / total for first, total in heard.values()), default=None),
+        first_share_min=min(first_shares, default=None),
+        first_share_max=max(first_shares, default=None),
         order_tilt_max=tilt,
         same_model_share=same,
         same_model_expected=expected,

@@ -2,7 +2,7 @@ from collections import Counter
 
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from s2s_assets.pairing import PLAN_SCHEMA, next_epoch, waiting_for
@@ -14,7 +14,8 @@ def first_epoch(cells, **more):
 
 
 @given(n=st.integers(2, 13), prompts=st.integers(1, 30), units=st.integers(1, 3), study=st.text("abc", min_size=1))
-@settings(max_examples=40, deadline=None)
+@example(n=6, prompts=4, units=3, study="a")
+@settings(max_examples=60, deadline=None)
 def test_rates_differ_by_one_at_most_and_every_prompt_is_connected(twin, n, prompts, units, study):
     cells = twin.cells(n, prompts)
     plan = first_epoch(cells, units=units, study=study)
@@ -22,7 +23,7 @@ def test_rates_differ_by_one_at_most_and_every_prompt_is_connected(twin, n, prom
     assert max(counts) - min(counts) <= 1
     assert twin.split_prompts(plan, cells) == []
     edges = Counter(row["prompt"] for row in twin.pairs(plan))
-    used = min(units, n // 2)
+    used = min(units, n // 2)  # no more members than there are
     assert set(edges.values()) == {used * (n if n % 2 else n - 1)}
 
 
@@ -65,11 +66,11 @@ def test_categories_share_the_members_of_a_block(twin):
     assert max(counts) - min(counts) <= 2
 
 
-@given(absent=st.sets(st.tuples(st.integers(0, 11), st.integers(0, 6)), max_size=40))
+@given(absent=st.sets(st.tuples(st.integers(0, 11), st.integers(0, 6)), max_size=40), units=st.integers(1, 2))
 @settings(max_examples=40, deadline=None)
-def test_missing_responses_leave_every_prompt_connected(twin, absent):
+def test_missing_responses_leave_every_prompt_connected(twin, absent, units):
     cells = twin.cells(7, 12, absent)
-    plan = first_epoch(cells)
+    plan = first_epoch(cells, units=units)
     if plan is None:
         assert cells.group_by("prompt").len()["len"].max() in (None, 1)
     else:

@@ -133,6 +133,20 @@ def test_a_rubric_without_a_board_has_no_strengths(fitted):
     assert np.isfinite(strengths[1:]).all()
 
 
+def test_a_rubric_that_nobody_answered_is_left_out(ratings, fitted):
+    asked = GROUPS | {"never": "Content"}
+    report = cluster_study(ratings, *fitted, asked, FAMILIES, splits=2, resamples=2)
+    assert [out.rubric for out in report.clusters.left_out] == ["never"]
+    assert report.clusters.status == "ok"
+
+
+def test_without_resamples_nothing_is_clustered(ratings, fitted):
+    fits, _ = fitted
+    intervals = bootstrap_boards(ratings, fits, FAMILIES, resamples=0)
+    report = cluster_study(ratings, fits, intervals, GROUPS, FAMILIES, splits=2, resamples=0)
+    assert "0 resamples" in report.clusters.reason
+
+
 @pytest.mark.parametrize("spoil", ["ties", "split"])
 def test_a_board_without_a_common_scale_has_no_strengths(ratings, spoil):
     warmth = pl.col("rubric") == "warmth"
