@@ -7,7 +7,6 @@ SHELL := /bin/sh
 BIN := .venv/bin
 DEMO := .venv/.installed-demo
 DEV := .venv/.installed-dev
-SYSTEM := .venv/.installed-system
 
 # bytecode is written and kept: without it every process that imports Dagster starts three times as slowly
 export PYTHONDONTWRITEBYTECODE :=
@@ -25,7 +24,7 @@ demo: $(DEMO) dagster-home ## run the demo study from recordings to a published 
 	$(BIN)/s2s demo
 
 .PHONY: test
-test: $(DEV) $(SYSTEM) ## run all tests, on real services; ARGS="-k name" for some
+test: $(DEV) system ## run all tests, on real services; ARGS="-k name" for some
 	$(BIN)/pytest -n 2 --dist loadgroup $(ARGS)
 
 .PHONY: check
@@ -67,7 +66,7 @@ lock: $(DEV) ## write the lock files anew from pyproject.toml
 	PATH="$(CURDIR)/$(BIN):$$PATH" requirements/lock
 
 .PHONY: setup
-setup: $(DEV) $(SYSTEM) ## all the set-up, and nothing else
+setup: $(DEV) system ## all the set-up, and nothing else
 
 .PHONY: clean
 clean: ## remove the environment and caches; the study's state in .s2s stays
@@ -91,6 +90,7 @@ $(DEV): .venv/.created requirements/dev.txt pyproject.toml
 	infra/setup packages dev
 	@touch $@
 
-$(SYSTEM): infra/setup
-	infra/setup system
-	@touch $@
+# looked for each time: it takes no time where all are there, and what is missing may be installed by then
+.PHONY: system
+system:
+	@infra/setup system
