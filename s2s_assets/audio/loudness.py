@@ -18,8 +18,6 @@ signal on two channels is 3.01 LU louder.
 from functools import lru_cache
 
 import numpy as np
-import pyloudnorm
-import scipy.signal
 from numpy.typing import NDArray
 
 from s2s_assets.audio.clip import Samples
@@ -43,7 +41,10 @@ def block_powers(samples: Samples, rate_hz: int) -> NDArray[np.float64]:
     if hops < HOPS_A_BLOCK:
         return np.zeros(0)
     edges = np.arange(hops + 1) * rate_hz // HOPS_A_SECOND
-    weighted = scipy.signal.sosfilt(_k_weighting(rate_hz), samples[: edges[-1]].T, axis=-1)
+    # scipy.signal takes longer to load than all else here, and most commands measure nothing
+    from scipy.signal import sosfilt
+
+    weighted = sosfilt(_k_weighting(rate_hz), samples[: edges[-1]].T, axis=-1)
     energy = np.add.reduceat(_WEIGHTS[samples.shape[1]] @ np.square(weighted), edges[:-1])
     sums: NDArray[np.float64] = np.convolve(energy, np.ones(HOPS_A_BLOCK), "valid")
     return sums / (edges[HOPS_A_BLOCK:] - edges[:-HOPS_A_BLOCK])
@@ -70,6 +71,8 @@ def _power(lufs: float) -> float:
 @lru_cache(maxsize=32)
 def _k_weighting(rate_hz: int) -> NDArray[np.float64]:
     """The two biquads at a rate, shape (2, 6): b0 b1 b2 a0 a1 a2."""
+    import pyloudnorm
+
     shelf = pyloudnorm.IIRfilter(3.99984385397, 0.7071752369554193, 1681.9744509555319, rate_hz, "high_shelf_DeMan")
     high_pass = pyloudnorm.IIRfilter(0.0, 0.5003270373253953, 38.13547087613982, rate_hz, "high_pass_DeMan")
     return np.array([[*stage.b, *stage.a] for stage in (shelf, high_pass)])
