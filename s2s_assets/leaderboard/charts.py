@@ -89,7 +89,7 @@ def heatmap(matrix: Matrix, title: str, cell: int = 62) -> str:
         title: drawn above and said first in the label.
         cell: width of a cell in the drawing's units.
     """
-    names, heads = [clip(n, 26) for n in matrix.rows], [clip(n, 22) for n in matrix.columns]
+    names, heads = [clip(n, 36) for n in matrix.rows], [clip(n, 26) for n in matrix.columns]
     left = 24 + max((width_of(n) for n in names), default=0)
     lean = 0.72 * max((width_of(n) for n in heads), default=0)
     top, pitch = 44 + lean, 30

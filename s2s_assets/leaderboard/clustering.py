@@ -46,7 +46,7 @@ def _note(found: RubricClusters, partition: Partition) -> str:
     """What is least sure: the rubrics that change sides, and those that could not take part."""
     shares = zip(found.rubrics, partition.moved, strict=True)
     restless = sorted(((s, r) for r, s in shares if s is not None and s >= 0.05), reverse=True)
-    said = ", ".join(f"{rubric} ({fixed(100 * share)} %)" for share, rubric in restless) or "none"
-    left = "; ".join(f"{out.rubric}: {out.reason}" for out in found.left_out)
+    said = ", ".join(f"{rubric.replace('_', ' ')} ({fixed(100 * share)} %)" for share, rubric in restless) or "none"
+    left = "; ".join(f"{out.rubric.replace('_', ' ')} ({out.reason})" for out in found.left_out)
     missing = f" Without a group: {left}." if left else ""
     return f"Questions that change sides in 5 % of the resamples or more: {said}.{missing}"

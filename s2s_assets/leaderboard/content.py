@@ -51,7 +51,7 @@ def overall(sources: Sources) -> Section:
     title = title if dimension == "all" else f"{title}, {dimension} {value}"
     answers = {"all": "all answers", "cleaned": "flagged raters left out", "baseline": "without adaptive votes"}
     text = f"{title}, {answers.get(sources.variant, sources.variant)}"
-    tables = sources.tables("board", text, lead, full=True)
+    tables = sources.tables("board", text, lead, full=True, points=True)
     parts = [Part(tables=tables), *pair_parts(sources, lead)]
     return Section("overall", title, sources.inputs.paragraphs, tuple(parts))
 
@@ -91,7 +91,8 @@ def pair_matrix(pairs: Sequence[Row], lead: pl.DataFrame) -> Matrix:
 def by_section(sources: Sources, by: str) -> Section | None:
     """The headline's rubric ranked by something finer or coarser than the headline is."""
     rows = sources.board(sources.rubric, by)
-    if by == sources.by or rows.is_empty():
+    repeated = by == "family" and sources.families_are_models
+    if by == sources.by or rows.is_empty() or repeated:
         return None
     titles = {"config": "By config", "family": "By model family", "voice": "By voice", "thinking": "By thinking level"}
     said = {
@@ -118,6 +119,8 @@ def rubrics(sources: Sources) -> Section | None:
         return None
     parts = [Part("profile", chart=profile(sources, boards, "Elo minus 1000, by question and name"))]
     for rubric, rows in boards.items():
+        if rubric == sources.rubric:
+            continue
         text = f"{sources.label(rubric)} by {NOUNS.get(sources.by, 'name').lower()}"
         tables = sources.tables(f"rubric-{safe_name(rubric)}-table", text, rows)
         asked = facts.rubrics.get(rubric, "")
@@ -164,7 +167,13 @@ def slice_part(sources: Sources, dimension: str, rows: pl.DataFrame) -> Part:
     chart = profile(sources, boards, f"Elo minus 1000, by {dimension} and name")
     caption = sources.caption(f"{sources.label(sources.rubric)} by {dimension}")
     table = slice_table(f"slice-{dimension}-table", caption, shown.to_dicts())
-    return Part(f"slice-{dimension}", f"By {dimension}: {len(boards)} slices", tuple(notes), chart, (table,))
+    return Part(
+        f"slice-{dimension}",
+        f"By {dimension}: {len(boards)} slice{'s' * (len(boards) > 1)}",
+        tuple(notes),
+        chart,
+        (table,),
+    )
 
 
 def _listed(fits: pl.DataFrame) -> str:
@@ -185,7 +194,14 @@ def clusters(sources: Sources) -> Section | None:
         rows = sources.board(name, sources.by)
         tables = sources.tables(f"cluster-{safe_name(name)}-table", f"Cluster {name}", rows) if len(rows) else ()
         text = "Questions: " + ", ".join(sources.label(m) for m in members) + "."
-        parts.append(Part(f"cluster-{safe_name(name)}", f"{name}: {len(members)} questions", (text,), tables=tables))
+        parts.append(
+            Part(
+                f"cluster-{safe_name(name)}",
+                f"{name[:1].upper()}{name[1:]}: {len(members)} questions",
+                (text,),
+                tables=tables,
+            )
+        )
     said = (
         "Questions that rank the models alike, once what all of them share (the first principal component) and the noise "
         "they share (same raters, same prompts) are taken out. A grouping counts for little where the reliability is "
@@ -230,6 +246,7 @@ def others(sources: Sources) -> Section | None:
         pl.col("by") == sources.by,
     )
     shown = (whole & (lead_rubric | lead_by)) | (lead_rubric & lead_by) | pl.col("rubric").is_in(named)
+    shown = shown | (pl.col("by") == "family") if sources.families_are_models else shown
     rest = sources.rows.filter((pl.col("variant") == sources.variant) & ~shown)
     parts = []
     for rows in rest.partition_by("rubric", "by", "slice_dimension", "slice_value", maintain_order=True):
@@ -245,10 +262,11 @@ def others(sources: Sources) -> Section | None:
 def raters(sources: Sources) -> Section | None:
     """Agreement, order effect, cleaning, and the answers left out."""
     quality, exclusions = sources.inputs.quality, sources.inputs.exclusions
+    rubrics_of = list(sources.inputs.facts.rubrics)
     tables: list[Table] = []
     if quality is not None and not quality.is_empty():
         tables += [
-            cross_checks.quality_table(quality, sources.caption("Agreement and order effect")),
+            cross_checks.quality_table(quality, rubrics_of, sources.caption("Agreement and order effect")),
             cross_checks.flag_table(quality, sources.caption("Raters flagged, by rule")),
         ]
     if exclusions:

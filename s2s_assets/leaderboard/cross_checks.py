@@ -11,6 +11,13 @@ from s2s_assets.leaderboard.numbers import counted, fixed
 from s2s_assets.leaderboard.page_tables import figure
 
 EXPECTED_SPEARMAN = 0.99
+MEASURES = {
+    "alpha": "Agreement (Krippendorff's alpha)",
+    "alpha_cleaned": "Agreement without flagged raters",
+    "order_effect": "Order effect (mean score, above 0 for the second heard)",
+    "heavy_rater_share": "Share of the busiest rater",
+}
+"""Measures of `rater_quality` in people's words, in the order of their columns."""
 ENGINES = {"strength": "Ordinal BT", "massey": "Massey", "partial_margin_bt": "Partial-margin BT"}
 
 
@@ -57,22 +64,21 @@ def _ranks(values: Sequence[object]) -> list[int | None]:
     return [1 + sum(w > v for w in known) if isinstance(v, int | float) else None for v in values]
 
 
-def quality_table(quality: pl.DataFrame, caption: str) -> Table:
-    """What is known of the answers as a whole and by rubric; nothing about a single rater."""
-    kept = quality.filter(pl.col("scope").is_in(["study", "rubric"])).sort(
-        "scope", "measure", "name", descending=[True, False, False]
-    )
-    heads = (Head("Measure", "name"), Head("Of", "name"), Head("Value"), Head("n"))
-    rows = tuple(
-        (
-            Cell(r["measure"].replace("_", " ")),
-            Cell(r["name"] if r["scope"] == "rubric" else "all answers"),
-            Cell(figure(r["value"]), r["value"]),
-            Cell(counted(r["n"]), r["n"]),
-        )
-        for r in kept.iter_rows(named=True)
-    )
-    return Table("quality", caption, heads, rows)
+def quality_table(quality: pl.DataFrame, rubrics: Sequence[str], caption: str) -> Table:
+    """What is known of the answers as a whole and by rubric, a column a measure; nothing about a single rater."""
+    kept = quality.filter(pl.col("scope").is_in(["study", "rubric"]))
+    there = set(kept["measure"])
+    measures = [*(m for m in MEASURES if m in there), *sorted(there - MEASURES.keys())]
+    found = {("" if r["scope"] == "study" else r["name"], r["measure"]): r for r in kept.iter_rows(named=True)}
+    heads = (Head("Of", "name"), *(Head(MEASURES.get(m, m.replace("_", " "))) for m in measures), Head("Answers"))
+    rows = []
+    for of in ("", *rubrics):
+        here = [found.get((of, m), {"value": None, "n": None}) for m in measures]
+        n = max((f["n"] for f in here if f["n"] is not None), default=None)
+        if n is not None:
+            name = Cell(of.replace("_", " ") or "all questions")
+            rows.append((name, *(Cell(figure(f["value"]), f["value"]) for f in here), Cell(counted(n), n)))
+    return Table("quality", caption, heads, tuple(rows))
 
 
 def flag_table(quality: pl.DataFrame, caption: str) -> Table:

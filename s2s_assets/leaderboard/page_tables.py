@@ -16,7 +16,7 @@ NOUNS = {"model": "Model", "config": "Config", "family": "Family", "voice": "Voi
 def tier(row: Row) -> str:
     """How far a value can be relied on: `established`, `usable`, `preliminary`, or why it has none."""
     if row["elo"] is None:
-        return f"unbounded {row['bound']}" if row["bound"] else "no value"
+        return f"unbounded {row['bound']}" if row["bound"] else "no interval"
     if row["ci_low"] is None or row["ci_high"] is None:
         return "preliminary"
     half = (row["ci_high"] - row["ci_low"]) / 2
@@ -33,7 +33,14 @@ def scale(rows: Sequence[Row]) -> Callable[[float], int]:
     return lambda elo: round(6 + 188 * (elo - low) / (high - low))
 
 
-def board_table(table_id: str, caption: str, rows: Sequence[Row], *, full: bool = False, note: str = "") -> Table:
+def withheld(row: Row) -> bool:
+    """Whether too few resamples have a value for an interval: then no other board than the headline prints the point."""
+    return row["elo"] is not None and row["ci_low"] is None and row["ci_high"] is None and bool(row["valid_resamples"])
+
+
+def board_table(
+    table_id: str, caption: str, rows: Sequence[Row], *, full: bool = False, points: bool = False, note: str = ""
+) -> Table:
     """A board: rank with range, name, Elo with interval, the interval drawn, counts, status.
 
     Args:
@@ -41,6 +48,7 @@ def board_table(table_id: str, caption: str, rows: Sequence[Row], *, full: bool 
         caption: says what is ranked and on which answers.
         rows: leaderboard rows of one fit, by rank.
         full: also raters, prompts and, where it is known, coverage.
+        points: print a point whose interval is withheld.
         note: printed under the table.
     """
     place = scale(rows)
@@ -53,7 +61,7 @@ def board_table(table_id: str, caption: str, rows: Sequence[Row], *, full: bool 
     heads.append(Head("Status", "text"))
     cells = tuple(
         (*_rank_name_elo(r), _drawing(r, place), *_counts(r, full), *([_coverage(r)] if covered else []), _status(r))
-        for r in rows
+        for r in (rows if points else map(_without_point, rows))
     )
     return Table(table_id, caption, tuple(heads), cells, note, place(1000.0))
 
@@ -72,7 +80,7 @@ def slice_table(table_id: str, caption: str, rows: Sequence[Row], note: str = ""
         Head("Ratings"),
     )
     cells = []
-    for row in rows:
+    for row in map(_without_point, rows):
         rank, name, elo, ends = _rank_name_elo(row)
         cells.append((Cell(row["slice_value"]), name, rank, elo, ends, _drawing(row, place), *_counts(row, False)))
     return Table(table_id, caption, heads, tuple(cells), note, place(1000.0))
@@ -89,7 +97,7 @@ def variant_table(table_id: str, caption: str, rows: Sequence[Row]) -> Table:
         Head("Ratings"),
     )
     cells = []
-    for row in rows:
+    for row in map(_without_point, rows):
         rank, name, elo, ends = _rank_name_elo(row)
         cells.append((Cell(row["variant"]), name, rank, elo, ends, *_counts(row, False)))
     return Table(table_id, caption, heads, tuple(cells))
@@ -157,6 +165,10 @@ def figure(value: float | None) -> str:
     if value is None:
         return MISSING
     return fixed(value) if float(value).is_integer() and abs(value) >= 2 else fixed(value, 3)
+
+
+def _without_point(row: Row) -> Row:
+    return {**row, "elo": None} if withheld(row) else row
 
 
 def _rank_name_elo(row: Row) -> tuple[Cell, Cell, Cell, Cell]:

@@ -11,7 +11,7 @@ from s2s_assets.leaderboard.charts import ForestRow, Matrix, forest, heatmap
 from s2s_assets.leaderboard.inputs import BoardInputs
 from s2s_assets.leaderboard.layout import Table
 from s2s_assets.leaderboard.numbers import fixed, interval, signed
-from s2s_assets.leaderboard.page_tables import board_table
+from s2s_assets.leaderboard.page_tables import board_table, withheld
 from s2s_assets.study import OVERALL
 
 MAP_LIMIT = 24
@@ -65,15 +65,24 @@ class Sources:
             return rubric
         return f"{rubric[:1].upper()}{rubric[1:].replace('_', ' ')}"
 
-    def tables(self, table_id: str, text: str, rows: pl.DataFrame, *, full: bool = False) -> tuple[Table, ...]:
-        """A table a fit: one, or one a group where the comparisons fall apart."""
+    @property
+    def families_are_models(self) -> bool:
+        """Whether every family is one model, so that boards by family repeat those by model."""
+        families = self.inputs.facts.families
+        return len(set(families.values())) == len(families)
+
+    def tables(
+        self, table_id: str, text: str, rows: pl.DataFrame, *, full: bool = False, points: bool = False
+    ) -> tuple[Table, ...]:
+        """A table a fit (see `board_table`): one, or one a group where the comparisons fall apart."""
         groups = rows.partition_by("fit", maintain_order=True)
         tables = []
         for i, group in enumerate(groups):
             part = f", group {i + 1} of {len(groups)} (never compared with one another)" if len(groups) > 1 else ""
             name = table_id if i == 0 else f"{table_id}-{i + 1}"
             note = self.note(str(group["fit"][0]))
-            tables.append(board_table(name, self.caption(text + part), group.to_dicts(), full=full, note=note))
+            caption = self.caption(text + part)
+            tables.append(board_table(name, caption, group.to_dicts(), full=full, points=points, note=note))
         return tuple(tables)
 
     def note(self, fit: str) -> str:
@@ -122,13 +131,18 @@ def summary(label: str, rows: pl.DataFrame) -> str:
 
 
 def profile(sources: Sources, boards: dict[str, pl.DataFrame], title: str) -> str:
-    """A heat map of boards × entities: Elo above or below the mean of each board."""
+    """A heat map of boards × entities: Elo above or below the mean of each board; empty where all are withheld."""
     lead = sources.lead
     entities, names = lead["entity"].to_list()[:MAP_LIMIT], tuple(lead["display_name"].to_list()[:MAP_LIMIT])
-    elo = {b: dict(zip(rows["entity"], rows["elo"], strict=True)) for b, rows in boards.items()}
+    elo = {
+        b: {r["entity"]: None if withheld(r) else r["elo"] for r in rows.iter_rows(named=True)}
+        for b, rows in boards.items()
+    }
     values = tuple(
         tuple(None if (e := elo[b].get(entity)) is None else round(e - 1000, 2) for b in boards) for entity in entities
     )
+    if all(v is None for row in values for v in row):
+        return ""
     texts = tuple(tuple("" if v is None else signed(v) for v in row) for row in values)
     if len(boards) > len(entities):
         values, texts = tuple(zip(*values, strict=True)), tuple(zip(*texts, strict=True))

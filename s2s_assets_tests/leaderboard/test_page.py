@@ -169,3 +169,35 @@ def test_a_page_too_long_leaves_sections_to_the_downloads(full: Make, foreign: M
 )
 def test_sort_keys_are_numbers_without_surplus(value: float, text: str) -> None:
     assert sort_key(value) == text
+
+
+def test_a_point_whose_interval_is_withheld_stands_on_the_headline_only(full: Make) -> None:
+    inputs = full()
+    rows = inputs.cis.to_dicts()
+    for row in rows:
+        row["entities"][0] |= {"ci_low": None, "ci_high": None, "valid_resamples": 900}
+    page = page_of(dataclasses.replace(inputs, cis=pl.DataFrame(rows, schema=inputs.cis.schema))).decode()
+    tables = re.findall(r"<caption.*?</table>", page, flags=re.DOTALL)
+    bare = [
+        len(re.findall(r"</th><td>–</td><td>–</td>|</td><td>–</td><td>–</td><td class=\"d\"></td>", t)) for t in tables
+    ]
+    assert bare[0] == 0, "the headline leaves a point out"
+    assert sum(bare[1:]) >= 10
+
+
+def test_boards_by_family_are_left_out_where_every_family_is_one_model(full: Make) -> None:
+    inputs = full()
+    assert b'id="by-family"' in page_of(inputs)
+    alone = dataclasses.replace(inputs.facts, families={m: m for m in inputs.facts.families})
+    assert b'id="by-family"' not in page_of(dataclasses.replace(inputs, facts=alone, coverage=None))
+
+
+def test_a_map_of_nothing_but_withheld_values_is_not_drawn(full: Make) -> None:
+    inputs = full()
+    rows = inputs.cis.to_dicts()
+    for row in rows:
+        if "/level/" in row["fit"]:
+            row["entities"] = [e | {"ci_low": None, "ci_high": None} for e in row["entities"]]
+    page = page_of(dataclasses.replace(inputs, cis=pl.DataFrame(rows, schema=inputs.cis.schema)))
+    assert b"by category and name" in page
+    assert b"by level and name" not in page
