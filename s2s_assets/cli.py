@@ -5,6 +5,9 @@ from typing import Any
 
 import click
 
+from s2s_assets.study import StudyFolder
+from s2s_assets.study.freeze import Frozen, FreezeReader
+
 GROUPS = {
     "study": ("s2s_assets.study.commands:study", "Check a study folder, or make a new one."),
     "audio": ("s2s_assets.audio.commands:audio", "Measure and normalize audio files."),
@@ -40,7 +43,15 @@ class LazyGroup(click.Group):
             formatter.write_dl([(name, text) for name, (_, text) in GROUPS.items()])
 
 
+def _frozen(folder: StudyFolder) -> Frozen | None:
+    from s2s_assets.ratings.frozen import read_frozen
+
+    return read_frozen(folder)
+
+
 @click.command(cls=LazyGroup)
 @click.version_option(package_name="s2s-assets")
-def main() -> None:
+@click.pass_context
+def main(context: click.Context) -> None:
     """Rank speech-to-speech models by what people prefer to hear."""
+    context.obj = FreezeReader(_frozen)

@@ -49,6 +49,4 @@ def ratings_to_refit(context: dg.SensorEvaluationContext, study: StudyResource) 
 
 
 def _seen(version: str, answers: int) -> dg.AssetMaterialization:
-    return dg.AssetMaterialization(
-        "ratings_log", metadata={"answers": answers}, tags={"dagster/data_version": version}
-    )
+    return dg.AssetMaterialization("ratings_log", metadata={"answers": answers}, tags={"dagster/data_version": version})

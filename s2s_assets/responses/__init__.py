@@ -1,5 +1,6 @@
 """Responses: one exchange per prompt and config, collected without sending anything twice, and what raters hear."""
 
+from s2s_assets.responses.attempts import stored_attempts
 from s2s_assets.responses.collect import CollectResult, collect
 from s2s_assets.responses.exchange import exchange
 from s2s_assets.responses.limits import ProviderLimits
@@ -29,5 +30,6 @@ __all__ = [
     "exchange",
     "resolve",
     "response_audio",
+    "stored_attempts",
     "wanted_responses",
 ]

@@ -7,7 +7,6 @@ import dagster as dg
 import pytest
 import yaml
 
-
 from s2s_assets_tests.e2e.flow import Flow, Speaker, running, serving
 
 

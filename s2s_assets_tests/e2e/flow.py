@@ -22,6 +22,7 @@ from s2s_assets.demo.realtime_server import RealtimeServer
 from s2s_assets.orchestration import Driver, StudyResource
 from s2s_assets.ratings import RatingsStore, read_ratings
 from s2s_assets.ratings import import_ratings as store_ratings
+from s2s_assets.responses import stored_attempts
 from s2s_assets.storage import StudyStore
 from s2s_assets.study import StudyFolder
 
@@ -77,11 +78,11 @@ def serving(speaker: Speaker) -> Iterator[str]:
     thread.join(timeout=10)
 
 
-def write_study(folder: Path, models: list[str], collect: str = "auto", **more: object) -> None:
+def write_study(folder: Path, models: list[str], collect: str = "auto", study: str = "flow", **more: object) -> None:
     """A study of three prompts and two voices a model."""
     (folder / "recordings").mkdir(parents=True, exist_ok=True)
     document = {
-        "study": "flow",
+        "study": study,
         "title": "A small study",
         "collect": collect,
         "categories": [{"id": "facts"}, {"id": "advice"}],
@@ -105,7 +106,7 @@ def write_study(folder: Path, models: list[str], collect: str = "auto", **more: 
         ],
         "exchange": {"pace": 0, "attempts": 1, "concurrency": 2},
         "refit": {"settle_s": 5},
-        "analysis": {"resamples": 60, "simulated": True},
+        "analysis": {"resamples": 60, "simulated": True, "min_slice_ratings": 100_000},
         **more,
     }
     (folder / "study.yaml").write_text(yaml.safe_dump(document))
@@ -171,13 +172,25 @@ class Flow:
         assert all(self.settle("registry_to_responses"))
         assert all(self.settle("cells_to_plan"))
 
-    def vote(self, raters: int = 4, age_s: float = 60.0) -> int:
-        """A batch of answers to every pair by new raters, good enough for every fit; the number of rows."""
+    def stored_answers(self, key: str) -> int:
+        """Responses of a config that have a stored success."""
+        config = self.folder.study.config(key)
+        assert config is not None
+        attempts = stored_attempts(self.store, config)
+        return sum(any(a["status"] == "ok" for a in tries) for tries in attempts.values())
+
+    def vote(self, raters: int = 4, age_s: float = 60.0, always: str | None = None) -> int:
+        """A batch of answers to every pair by new raters; the number of rows.
+
+        They follow QUALITY with noise, or a model that always wins by +3.
+        """
         self.batches += 1
         rng = np.random.default_rng(self.batches)
         plan = self.frame("pairing_plan").unique("pair").sort("pair")
         when = datetime.now(UTC) - timedelta(seconds=age_s)
-        out = io.StringIO("rating_id,prompt,rater,config_a,config_b,response_a,response_b,rubric,score,first,submitted_at\n")
+        out = io.StringIO(
+            "rating_id,prompt,rater,config_a,config_b,response_a,response_b,rubric,score,first,submitted_at\n"
+        )
         out.seek(0, io.SEEK_END)
         rows = 0
         for row in plan.iter_rows(named=True):
@@ -185,6 +198,9 @@ class Flow:
                 for rubric in RUBRICS:
                     a, b = (QUALITY[row[f"config_{side}"].split("|")[0]] for side in "ab")
                     score = int(np.clip(np.rint(a - b + rng.logistic(0, 1.0)), -3, 3))
+                    score = {(True, False): 3, (False, True): -3}.get(
+                        tuple(row[f"config_{side}"].split("|")[0] == always for side in "ab"), score
+                    )
                     out.write(
                         f"{self.batches}-{rows},{row['prompt']},b{self.batches}r{rater},{row['config_a']},{row['config_b']},"
                         f"{row['response_a']},{row['response_b']},{rubric},{score},{'ab'[rater % 2]},{when.isoformat()}\n"
