@@ -206,6 +206,19 @@ def test_losing_a_top_entity_does_not_move_the_others() -> None:
         assert abs(found[name][lost].mean() - found[name][~lost].mean()) < 0.1
 
 
+def test_of_a_split_resample_the_part_with_most_entities_has_values() -> None:
+    """A and B have most ratings, but a resample without the one rating of B against C leaves them outside."""
+    scores = [1, -1, 2, 0, -2]
+    rows: list[Row] = [(f"r{k % 20}", f"p{k % 19}", "A", "B", scores[k % 5]) for k in range(240)]
+    rows += [(f"r{k % 20}", f"p{k % 19}", *pair, scores[k % 4]) for k in range(40) for pair in (("C", "D"), ("D", "E"))]
+    rows += [("bridge", "p1", "B", "C", 1)]
+    found = drawn(rows, draws_of(rows, 200))
+    lost = np.isnan(found["A"])
+    assert 0.2 < lost.mean() < 0.7
+    np.testing.assert_array_equal(lost, np.isnan(found["B"]))
+    assert not any(np.isnan(found[name]).any() for name in "CDE")
+
+
 def test_separated_entities_have_no_interval_and_the_rest_have_theirs() -> None:
     (found,) = intervals_of(reference_rows("hard_separation_always_plus3"), 200)
     top, *rest = found.entities

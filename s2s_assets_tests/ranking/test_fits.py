@@ -207,15 +207,19 @@ def test_configs_are_pooled_by_their_key() -> None:
     assert pooled("family", {"x": "X", "y": "Y", "z": "Y"}) == {"X": 3, "Y": 3, "within": 2}
 
 
-def test_pooled_counts_equal_a_file_of_the_entities_themselves() -> None:
+@pytest.mark.parametrize("by", ["model", "family"])
+def test_pooled_counts_equal_a_file_of_the_entities_themselves(by: str) -> None:
+    """Names that sort one way as configs and the other way as entities: `gpt-2|…` < `gpt|…`, families backwards."""
     rows = simulated(400, [0.7, 0.3, 0.0, -0.2, -0.8], seed=3)
-    model = {"m0": "x", "m1": "x", "m2": "y", "m3": "z", "m4": "w"}
+    model = {"m0": "gpt", "m1": "gpt", "m2": "gpt-2", "m3": "z", "m4": "a"}
+    families = {"gpt": "D", "gpt-2": "E", "z": "A", "a": "Z"}
+    entity = {c: m if by == "model" else families[m] for c, m in model.items()}
     keyed = [(r, p, f"{model[a]}|{a}|none", f"{model[b]}|{b}|none", y) for r, p, a, b, y in rows]
-    plain = [(r, p, model[a], model[b], y) for r, p, a, b, y in rows if model[a] != model[b]]
-    (by_model,) = fit_rows(keyed, FitSpec(by="model"))
+    plain = [(r, p, entity[a], entity[b], y) for r, p, a, b, y in rows if entity[a] != entity[b]]
+    (pooled_fit,) = fit_boards(frame_of(keyed), [FitSpec(by=by)], families)  # type: ignore[arg-type]
     (by_name,) = fit_rows(plain)
-    assert by_model.entities == by_name.entities
-    assert by_model.n_within == len(rows) - len(plain)
+    assert pooled_fit.entities == by_name.entities
+    assert pooled_fit.n_within == len(rows) - len(plain)
 
 
 def test_a_name_that_is_no_config_key_or_has_no_family_is_named() -> None:
