@@ -13,6 +13,7 @@ import pytest
 
 from s2s_assets.leaderboard import BoardInputs, Clusters, build_board
 from s2s_assets.leaderboard.page import sort_key
+from s2s_assets.study import Study
 
 Make = Callable[..., BoardInputs]
 
@@ -201,3 +202,23 @@ def test_a_map_of_nothing_but_withheld_values_is_not_drawn(full: Make) -> None:
     page = page_of(dataclasses.replace(inputs, cis=pl.DataFrame(rows, schema=inputs.cis.schema)))
     assert b"by category and name" in page
     assert b"by level and name" not in page
+
+
+def test_nothing_private_of_the_study_is_published(full: Make, study: Study) -> None:
+    canary = "the heron opens 4711"
+    models = [m.model_dump() | {"note": canary, "instruction": canary, "settings": {"k": canary}} for m in study.models]
+    for model in models:
+        model["voices"] = [dict(v) | {"why": canary} for v in model["voices"]]
+    rubrics = [r.model_dump() | {"help": canary} for r in study.rubrics]
+    private = Study.model_validate(
+        study.model_dump() | {"models": models, "rubrics": rubrics, "default_instruction": canary}
+    )
+    quality = pl.DataFrame(
+        [("rater", canary, "agreement", 0.1, 20, "low", "drop")],
+        schema=["scope", "name", "measure", "value", "n", "flag", "effect"],
+        orient="row",
+    )
+    files = build_board(full(private, quality=quality)).files
+    tables = [pl.read_parquet(data).write_csv() for name, data in files.items() if name.endswith(".parquet")]
+    assert [name for name, data in files.items() if canary.encode() in data] == []
+    assert not any(canary in table for table in tables)
