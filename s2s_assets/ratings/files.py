@@ -1,7 +1,8 @@
 """Ratings files: one answer a row, read into a frame whose rows all count, with everything else named.
 
-A row is rejected with its reason when a needed value is missing, both configs are one, the score is no integer from -3
-to 3, `first` is neither `a` nor `b`, or `submitted_at` has no offset from UTC. The others go on.
+A row is rejected with its reason when a needed value is missing, a name holds a control character, both configs are
+one, the score is no integer from -3 to 3, `first` is neither `a` nor `b`, or `submitted_at` has no offset from UTC. The
+others go on.
 
 With `rating_id`: the same id and content counts once (a duplicate); the same id with other content counts the first
 time and is rejected after (a conflict); different ids all count. Without it, rows that share rater, prompt, pair (in
@@ -152,6 +153,7 @@ def _typed(path: Path, frame: pl.DataFrame, scores: Mapping[str, int] | None) ->
     value = pl.col("score").cast(pl.Float64, strict=False)
     times = _times(text["submitted_at"]) if "submitted_at" in known else None
     checks = [_missing(name) for name in known if name in (*_NAMES, "score")]
+    checks += [_unprintable(name) for name in known if name in (*_NAMES, "rating_id")]
     checks += [
         pl.when(pl.col("config_a") == pl.col("config_b")).then(
             pl.format("config_a and config_b are both '{}'", "config_a")
@@ -178,6 +180,10 @@ def _typed(path: Path, frame: pl.DataFrame, scores: Mapping[str, int] | None) ->
 
 def _missing(name: str) -> pl.Expr:
     return pl.when(pl.col(name).is_null()).then(pl.lit(f"{name} is empty"))
+
+
+def _unprintable(name: str) -> pl.Expr:
+    return pl.when(pl.col(name).str.contains(r"\p{Cc}")).then(pl.lit(f"{name} holds a control character"))
 
 
 def _as_text(frame: pl.DataFrame, name: str) -> pl.Expr:

@@ -84,6 +84,7 @@ def test_jsonl_and_parquet_hold_the_same(tmp_path: Path) -> None:
         ("p1, ,x,y,1", "rater is empty"),
         ("p1,r1,,y,1", "config_a is empty"),
         ("p1,r1,x,y,", "score is empty"),
+        ('p1,"r\t1",x,y,1', "rater holds a control character"),
         ("p1,r1,x,x,1", "config_a and config_b are both 'x'"),
         ("p1,r1,x,y,4", "score '4'"),
         ("p1,r1,x,y,-3.5", "score '-3.5'"),
@@ -281,7 +282,7 @@ def test_arena_layout(tmp_path: Path) -> None:
 @given(
     st.lists(
         st.tuples(
-            *[st.text(st.characters(codec="utf-8", exclude_characters="\0"), min_size=1, max_size=5)] * 2,
+            *[st.text(st.characters(codec="utf-8", exclude_categories=["Cc"]), min_size=1, max_size=5)] * 2,
             st.integers(-3, 3),
         ),
         min_size=1,
