@@ -37,13 +37,13 @@ from s2s_assets.orchestration import (
 )
 from s2s_assets.ranking import METHOD_VERSION as RANKING_VERSION
 from s2s_assets.ranking import bootstrap_seed, fits_to_frame, intervals_to_frame
-from s2s_assets.ratings import QUALITY_VERSION, RatingsStore, planted_strengths, recovered
+from s2s_assets.ratings import EXCLUSION_RULES, QUALITY_VERSION, RatingsStore, planted_strengths, recovered
 from s2s_assets.rubrics import clusters_from_frame
 from s2s_assets.storage import Table
 from s2s_assets.study import OVERALL, StudyFolder
 
 OWNERS = ["team:evaluation"]
-PAGE_VERSION = "board-1"
+PAGE_VERSION = "board-2"
 CITATION = "s2s_assets: ranking speech-to-speech models by human preference (Apache-2.0), see CITATION.cff"
 
 
@@ -58,8 +58,10 @@ def _data_date(ratings: pl.DataFrame) -> date:
 
 
 def _exclusions(ratings: pl.DataFrame) -> dict[str, int]:
-    reasons = ratings["excluded_reason"].drop_nulls().value_counts().sort("excluded_reason")
-    return {str(reason): int(n) for reason, n in reasons.iter_rows()}
+    """Rule → answers left out; what a person excluded is one rule, since reasons in their words are not published."""
+    rule = pl.when(pl.col("excluded_by").is_in(list(EXCLUSION_RULES))).then("excluded_by").otherwise(pl.lit("by hand"))
+    left_out = ratings.filter(pl.col("excluded_by").is_not_null()).select(rule.alias("rule"))
+    return {str(name): int(n) for name, n in left_out["rule"].value_counts().sort("rule").iter_rows()}
 
 
 def _recovery(planted: Mapping[str, float], headline: list[dict[str, Any]]) -> tuple[str, ...]:

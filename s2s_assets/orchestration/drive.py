@@ -34,6 +34,9 @@ class RunFailedError(S2SError):
     """A run that failed; the message says which step and why."""
 
 
+_QUIET = {"loggers": {"console": {"config": {"log_level": "WARNING"}}}}
+
+
 class Driver:
     """Definitions and an instance, driven from this process."""
 
@@ -61,7 +64,7 @@ class Driver:
             partition_key=partition,
             tags=dict(tags or {}),
             asset_selection=[dg.AssetKey(a) for a in selection] if selection else None,
-            run_config=dict(config or {}),
+            run_config={**_QUIET, **(config or {})},
             raise_on_error=False,
         )
         if not result.success:

@@ -19,6 +19,8 @@ from s2s_assets.study import Script
 
 LATE = "late"
 UNKNOWN_CONFIG = "unknown_config"
+EXCLUSION_RULES = (LATE, UNKNOWN_CONFIG)
+"""Values of `excluded_by` that are rules; any other is the author of an exclusion."""
 _LATE_REASON = "the lease had run out and the slot was given to another rater"
 _CHUNK = 50_000
 _TIME = pl.Datetime("us", "UTC")

@@ -13,7 +13,7 @@ from typing import Any
 from s2s_assets.audio import encode_flac, from_pcm16, pcm_sha256
 from s2s_assets.responses.records import Outcome
 from s2s_assets.storage import StudyStore
-from s2s_assets.study import Config, canonical_json
+from s2s_assets.study import Config, canonical_json, digest
 
 KIND = "attempts"
 _BITS = 16
@@ -40,13 +40,14 @@ def keep_attempt(
         store: the study's store.
         config: whose attempt it is.
         response_id: identity of the response.
-        identity: what else says which response it is: `prompt`, `pcm_sha256` of the prompt, `repeat`.
+        identity: what else says which response it is: `prompt`, `prompt_pcm_sha256`, `repeat`.
         outcome: what the attempt came to.
     """
     record = {
         "response_id": response_id,
         "config": str(config.key),
-        "prompt": dict(identity),
+        "settings_sha256": digest(config.settings),
+        **identity,
         **_facts(outcome),
         **_blobs(store, outcome),
     }

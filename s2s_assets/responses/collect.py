@@ -140,7 +140,7 @@ class _Collection:
 
     async def _keep(self, want: Wanted, outcome: Outcome) -> None:
         self.sent += 1
-        identity = {"prompt": want.prompt, "pcm_sha256": want.pcm_sha256, "repeat": want.repeat}
+        identity = {"prompt": want.prompt, "prompt_pcm_sha256": want.pcm_sha256, "repeat": want.repeat}
         await asyncio.to_thread(keep_attempt, self.store, self.config, want.response_id, identity, outcome)
 
 
