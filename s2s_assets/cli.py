@@ -6,7 +6,7 @@ from typing import Any
 import click
 
 from s2s_assets.study import StudyFolder
-from s2s_assets.study.freeze import Frozen, FreezeReader
+from s2s_assets.study.freeze import FreezeReader, Frozen
 
 GROUPS = {
     "study": ("s2s_assets.study.commands:study", "Check a study folder, or make a new one."),

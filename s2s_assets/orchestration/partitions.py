@@ -17,8 +17,8 @@ def live_keys(instance: dg.DagsterInstance, study: Study) -> list[str]:
     return [str(c.key) for c in study.active_configs if str(c.key) in registered]
 
 
-def config_of_run(context: dg.AssetExecutionContext, study: Study) -> Config | None:
-    """The config of the run's partition; None, with a log line, where the study has no such config.
+def config_of_run(context: dg.AssetExecutionContext, study: Study) -> Config | str:
+    """The config of the run's partition, or why that partition is skipped.
 
     Raises:
         ConfigKeyError: the partition key is not a config key.
@@ -26,8 +26,7 @@ def config_of_run(context: dg.AssetExecutionContext, study: Study) -> Config | N
     key = str(ConfigKey.parse(context.partition_key))
     config = study.config(key)
     if config is None:
-        context.log.warning("skipped: %s is no config of study %s; nothing was sent", key, study.study)
-    elif config.model.retired is not None:
-        context.log.warning("skipped: %s is retired since %s; its history stays", key, config.model.retired)
-        return None
+        return f"{key} is no config of study {study.study}; nothing was sent"
+    if config.model.retired is not None:
+        return f"{key} is retired since {config.model.retired}; nothing was sent, its history stays"
     return config

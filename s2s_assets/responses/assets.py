@@ -93,9 +93,12 @@ def responses(
     folder = study.folder()
     study.claim(context.instance, folder.study)
     config = config_of_run(context, folder.study)
-    if config is None:
-        return
     store, exchange, prompts = study.store(folder.study), folder.study.exchange, normalized_audio.frame
+    checks = [coverage(exchange.min_coverage), retried_share()]
+    if isinstance(config, str):
+        context.log.warning("skipped: %s", config)
+        yield from (check.skipped(config) for check in checks)
+        return
     counts = asyncio.run(
         collect(config, prompts, store, exchange, home=study.settings.home, progress=log_progress(context))
     )
@@ -112,7 +115,7 @@ def responses(
         method_version=RESPONSES_VERSION,
         inputs={"normalized_audio": normalized_audio},
         compute=lambda: build_responses(config, prompts, store),
-        checks=[coverage(exchange.min_coverage), retried_share()],
+        checks=checks,
         describe=lambda frame: _describe_responses(frame, counts),
         partition=context.partition_key,
         memoize=False,
