@@ -193,7 +193,7 @@ def test_every_config_of_the_study_has_a_system_and_a_voice() -> None:
     for config in study.configs:
         assert config.voice.id in VOICES
         assert config.model.adapter == "cascade" or config.model.settings["model"] in SYSTEMS
-        assert "not a product" in config.model.name
+        assert "Demo" in config.model.name
     assert {c.thinking for c in study.configs if c.model.id == "demo-clear"} == {"minimal", "high"}
     assert {c.thinking for c in study.configs if c.model.id != "demo-clear"} == {NO_THINKING}
 

@@ -219,9 +219,12 @@ def full_inputs(study: Study | None = None, **more: Any) -> BoardInputs:
     return BoardInputs(**{**inputs, **more})
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def browser(system_program: Callable[[str], str]) -> Iterator[Any]:
-    """Debian's Chromium, offline pages only."""
+    """Debian's Chromium, offline pages only.
+
+    A module's, not the session's: Playwright keeps an event loop running in this thread until it ends.
+    """
     executable = os.environ.get("CHROMIUM") or system_program("chromium")
     from playwright.sync_api import sync_playwright
 
