@@ -19,7 +19,7 @@ from s2s_assets.leaderboard.changes import Changes, compare
 from s2s_assets.leaderboard.inputs import Previous
 from s2s_assets.leaderboard.page import Stamp, render
 from s2s_assets.leaderboard.write import document_bytes, json_bytes
-from s2s_assets.storage import BlobStore
+from s2s_assets.storage import BlobStore, content_type
 from s2s_assets.study import ReleaseError, sha256_hex
 
 SUMS = "SHA256SUMS"
@@ -27,13 +27,6 @@ INDEX = "index.json"
 NAME = re.compile(r"\d{4}-\d{2}-\d{2}-[0-9a-f]{8}")
 
 _SUM_LINE = re.compile(r"([0-9a-f]{64}) [ *](.+)")
-_TYPES = {
-    ".html": "text/html; charset=utf-8",
-    ".json": "application/json",
-    ".csv": "text/csv; charset=utf-8",
-    ".svg": "image/svg+xml",
-    ".png": "image/png",
-}
 
 
 @dataclass(frozen=True)
@@ -233,8 +226,7 @@ def _written(folder: Path, files: dict[str, bytes]) -> dict[str, bytes]:
 
 def _copy(files: Mapping[str, bytes], blobs: BlobStore, key: str) -> None:
     for name, data in sorted(files.items()):
-        kind = _TYPES.get(Path(name).suffix, "application/octet-stream")
-        if not blobs.put_new(f"{key}/{name}", data, kind) and blobs.get(f"{key}/{name}") != data:
+        if not blobs.put_new(f"{key}/{name}", data, content_type(name)) and blobs.get(f"{key}/{name}") != data:
             raise ReleaseError(
                 f"store {blobs.url}: {key}/{name} has other bytes than this release; "
                 "it was sealed elsewhere with another page: fetch that one, or remove the unlisted copy"
@@ -243,7 +235,7 @@ def _copy(files: Mapping[str, bytes], blobs: BlobStore, key: str) -> None:
 
 def _list_in_store(entry: dict[str, str], blobs: BlobStore, key: str) -> None:
     listed = _parse_index(blobs.get(key), key) if blobs.exists(key) else []
-    blobs.replace(key, index_bytes([entry, *listed]), _TYPES[".json"])
+    blobs.replace(key, index_bytes([entry, *listed]), content_type(key))
 
 
 def _entry(name: str, files: Mapping[str, bytes]) -> dict[str, str]:

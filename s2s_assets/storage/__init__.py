@@ -13,9 +13,20 @@ records/<kind>/<name>.json               finished attempts, epochs, snapshots
 Beside the study's folder lies `identity.json`: the study that the store belongs to.
 """
 
-from s2s_assets.storage.blobs import BlobStore, open_store
+from s2s_assets.storage.blobs import BlobStore, content_type
 from s2s_assets.storage.database import open_engine, reading
+from s2s_assets.storage.opening import open_store
 from s2s_assets.storage.parquet import from_parquet, to_parquet
 from s2s_assets.storage.tables import StudyStore, Table
 
-__all__ = ["BlobStore", "StudyStore", "Table", "from_parquet", "open_engine", "open_store", "reading", "to_parquet"]
+__all__ = [
+    "BlobStore",
+    "StudyStore",
+    "Table",
+    "content_type",
+    "from_parquet",
+    "open_engine",
+    "open_store",
+    "reading",
+    "to_parquet",
+]

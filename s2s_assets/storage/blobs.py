@@ -1,20 +1,28 @@
-"""What a blob store promises, and how one is opened from its URL.
+"""What a blob store promises.
 
 Every object but the few that are replaced is written once: of many writers of one key exactly one wins, and the others
-learn that they lost. Nothing in the package works without that promise, so it is tried when a store is opened.
+learn that they lost.
 """
 
 import re
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Protocol
 
-from s2s_assets.study import InputError, StoreError
+from s2s_assets.study import StoreError
 
 BINARY = "application/octet-stream"
-PROBE_KEY = "=write-once-probe"
-"""Written by the probe; no study id holds a `=`, so it is nobody's key."""
-
+_CONTENT_TYPES = {
+    "csv": "text/csv; charset=utf-8",
+    "flac": "audio/flac",
+    "gz": "application/gzip",
+    "html": "text/html; charset=utf-8",
+    "json": "application/json",
+    "mp3": "audio/mpeg",
+    "parquet": "application/vnd.apache.parquet",
+    "png": "image/png",
+    "svg": "image/svg+xml",
+    "wav": "audio/wav",
+}
 _SEGMENT = re.compile(r"[A-Za-z0-9_+=-][A-Za-z0-9._+=-]{0,254}")
 
 
@@ -53,29 +61,6 @@ class BlobStore(Protocol):
         ...
 
 
-def open_store(url: str) -> BlobStore:
-    """Open `file:PATH` or `s3://BUCKET/PREFIX` and try that it keeps the write-once promise.
-
-    Raises:
-        InputError: a URL of neither form.
-        StoreError: the store cannot be reached, or accepts a second write to one key.
-    """
-    scheme, _, rest = url.partition(":")
-    store: BlobStore
-    if scheme == "file" and rest:
-        from s2s_assets.storage.directory import DirectoryStore
-
-        store = DirectoryStore(Path(rest.removeprefix("//")))
-    elif scheme == "s3":
-        from s2s_assets.storage.s3 import S3Store
-
-        store = S3Store.from_url(url)
-    else:
-        raise InputError(f"store of scheme {scheme[:20]!r}: expected file:PATH or s3://BUCKET/PREFIX (set S2S_STORE)")
-    _probe(store)
-    return store
-
-
 def check_key(key: str) -> None:
     """Refuse a key that not every store can hold, or that could leave the store.
 
@@ -89,12 +74,6 @@ def check_key(key: str) -> None:
         )
 
 
-def _probe(store: BlobStore) -> None:
-    """Write one key until it is refused, at most twice; a store that has been probed before costs one request."""
-    if store.put_new(PROBE_KEY, b"write once\n", "text/plain") and store.put_new(
-        PROBE_KEY, b"write twice\n", "text/plain"
-    ):
-        raise StoreError(
-            f"store {store.url}: it accepted a second write to one key (If-None-Match is ignored), so results could "
-            "overwrite one another; use a store that honours conditional writes, such as AWS S3 or SeaweedFS"
-        )
+def content_type(key: str) -> str:
+    """The content type that a key's ending means; bytes without meaning where it is unknown."""
+    return _CONTENT_TYPES.get(key.rpartition(".")[2], BINARY)

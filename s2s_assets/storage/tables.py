@@ -13,7 +13,7 @@ from typing import Any
 
 import polars as pl
 
-from s2s_assets.storage.blobs import BlobStore, check_key
+from s2s_assets.storage.blobs import BlobStore, check_key, content_type
 from s2s_assets.storage.parquet import from_parquet, to_parquet
 from s2s_assets.study import (
     ConfigKey,
@@ -30,18 +30,6 @@ _READERS = 8
 _REFERENCE = re.compile(r"[0-9a-f]{64}\.[a-z0-9]{1,12}")
 _SUFFIX = re.compile(r"[a-z0-9]{1,12}")
 _VERSION = re.compile(r"[0-9a-f]{64}")
-_CONTENT_TYPES = {
-    "csv": "text/csv",
-    "flac": "audio/flac",
-    "gz": "application/gzip",
-    "html": "text/html; charset=utf-8",
-    "json": "application/json",
-    "mp3": "audio/mpeg",
-    "parquet": "application/vnd.apache.parquet",
-    "png": "image/png",
-    "svg": "image/svg+xml",
-    "wav": "audio/wav",
-}
 
 
 @dataclass(frozen=True)
@@ -66,7 +54,7 @@ class StudyStore:
         Raises:
             IdentityError: the store belongs to another study.
         """
-        if self.blobs.put_new(_IDENTITY, _json({"study": self.study}), _CONTENT_TYPES["json"]):
+        if self.blobs.put_new(_IDENTITY, _json({"study": self.study}), content_type(_IDENTITY)):
             return
         owner = _parse(_IDENTITY, self.blobs.get(_IDENTITY)).get("study")
         if owner != self.study:
@@ -94,10 +82,6 @@ class StudyStore:
             StoreError: no such blob, or its bytes are not those that were stored.
         """
         return self._verified(self._blob_key(ref), ref.partition(".")[0])
-
-    def has_blob(self, ref: str) -> bool:
-        """Whether the store holds a reference."""
-        return self.blobs.exists(self._blob_key(ref))
 
     def write_table(self, asset: str, partition: str | None, frame: pl.DataFrame) -> Table:
         """Store a frame; the HEAD is not moved. An equal frame has the same version and is stored once.
@@ -198,7 +182,7 @@ class StudyStore:
         return self._key("memos", asset, _path(partition), sha256_hex(key))
 
     def _put(self, key: str, data: bytes) -> bool:
-        return self.blobs.put_new(key, data, _CONTENT_TYPES.get(key.rpartition(".")[2], "application/octet-stream"))
+        return self.blobs.put_new(key, data, content_type(key))
 
     def _get(self, key: str) -> bytes | None:
         try:

@@ -9,7 +9,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from s2s_assets.storage import BlobStore, open_store
-from s2s_assets.storage.blobs import PROBE_KEY, check_key
+from s2s_assets.storage.blobs import check_key
+from s2s_assets.storage.opening import PROBE_KEY
 from s2s_assets.study import InputError, ObjectNotFoundError, StoreError
 
 SEGMENTS = st.from_regex(r"[A-Za-z0-9_+=-][A-Za-z0-9._+=-]{0,12}", fullmatch=True)
