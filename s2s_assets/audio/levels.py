@@ -36,6 +36,13 @@ def frame_powers(samples: Samples, rate_hz: int) -> NDArray[np.float64]:
     return np.asarray(frames.var(axis=1).max(axis=1), dtype=np.float64)
 
 
+def loudest_frame_dbfs(samples: Samples, rate_hz: int) -> float:
+    """Level of the loudest 10 ms of a clip (of the whole, where it is shorter); -inf for digital silence."""
+    shorter = len(samples) < _frame_length(rate_hz)
+    loudest = float((samples.var(axis=0) if shorter else frame_powers(samples, rate_hz)).max())
+    return decibels(loudest) if loudest > 0 else float("-inf")
+
+
 def silent_ends(samples: Samples, rate_hz: int) -> tuple[int, int]:
     """Samples of silence at the start and at the end; both are the whole length where nothing is louder."""
     ends = []

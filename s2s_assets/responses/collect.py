@@ -13,7 +13,7 @@ from pathlib import Path
 
 import polars as pl
 
-from s2s_assets.audio import decode, mono, pcm16, resample
+from s2s_assets.audio import decode
 from s2s_assets.responses.attempts import keep_attempt, stored_attempts
 from s2s_assets.responses.limits import ProviderLimits
 from s2s_assets.responses.providers import adapter
@@ -150,5 +150,4 @@ def load_prompt(store: StudyStore, want: Wanted, rate_hz: int) -> Prompt:
     Raises:
         StoreError: the audio is not in the store.
     """
-    clip = mono(decode(store.get_blob(want.audio_blob), want.prompt))
-    return Prompt(pcm16(resample(clip, rate_hz).samples), rate_hz)
+    return Prompt.of(decode(store.get_blob(want.audio_blob), want.prompt), rate_hz)

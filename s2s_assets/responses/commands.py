@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from s2s_assets.audio import decode, mono, pcm16, read_audio_file, resample
+from s2s_assets.audio import decode, read_audio_file
 from s2s_assets.responses.providers import adapter
 from s2s_assets.responses.records import Outcome, Prompt, Request
 from s2s_assets.responses.request import PerStage, resolve
@@ -80,10 +80,9 @@ def _addresses(text: str | None) -> PerStage:
 
 def _prompt(file: Path, rate_hz: int) -> Prompt:
     try:
-        clip = mono(decode(read_audio_file(file), file.name))
+        return Prompt.of(decode(read_audio_file(file), file.name), rate_hz)
     except AudioError as error:
         raise InputError(f"{file}: expected a recording of a prompt: {error}") from error
-    return Prompt(pcm16(resample(clip, rate_hz).samples), rate_hz)
 
 
 def _show(config: str, ends: tuple[Outcome, ...], folder: Path) -> None:

@@ -13,18 +13,13 @@ way to it did (limits, time-outs, broken connections) is.
 
 from dataclasses import replace
 
-import numpy as np
-
+from s2s_assets.audio import SILENCE_DBFS, from_pcm16, loudest_frame_dbfs
 from s2s_assets.responses.limits import ProviderLimits
 from s2s_assets.responses.providers import adapter
 from s2s_assets.responses.providers.base import Adapter
 from s2s_assets.responses.recorder import Recorder
 from s2s_assets.responses.records import ExchangeError, Outcome, Prompt, Request
 from s2s_assets.responses.redact import Redactor
-
-SILENCE_DBFS = -50.0
-_FRAME_S = 0.01
-_FULL_SCALE = 32768.0
 
 
 async def exchange(request: Request, prompt: Prompt, limits: ProviderLimits | None = None) -> Outcome:
@@ -40,7 +35,7 @@ async def exchange(request: Request, prompt: Prompt, limits: ProviderLimits | No
     failure: ExchangeError | None = None
     try:
         await protocol.run(prompt)
-        _judge(recorder)
+        _judge(recorder, protocol.output_rate_hz)
     except ExchangeError as error:
         failure = error
     except (ArithmeticError, AttributeError, LookupError, OSError, TypeError, ValueError) as error:
@@ -51,7 +46,7 @@ async def exchange(request: Request, prompt: Prompt, limits: ProviderLimits | No
     return _outcome(protocol, recorder, failure, Redactor(request.keys.values()))
 
 
-def _judge(recorder: Recorder) -> None:
+def _judge(recorder: Recorder, rate_hz: int) -> None:
     """Hold what came against what an answer is.
 
     Raises:
@@ -64,18 +59,9 @@ def _judge(recorder: Recorder) -> None:
         raise ExchangeError("empty_audio", code, f"the answer was completed with {what}")
     if len(final) % 2:
         raise ExchangeError("invalid_audio", "odd_bytes", f"{len(final)} bytes are no whole 16-bit samples")
-    level = peak_level_dbfs(final)
+    level = loudest_frame_dbfs(from_pcm16(final, rate_hz).samples, rate_hz)
     if level < SILENCE_DBFS:
         raise ExchangeError("silent_audio", "silent", f"the loudest 10 ms are at {max(level, -200):.0f} dBFS")
-
-
-def peak_level_dbfs(pcm: bytes, rate_hz: int = 24_000) -> float:
-    """RMS of the loudest 10 ms, mean removed, in dBFS; -inf for digital silence."""
-    samples = np.frombuffer(pcm, dtype="<i2").astype(np.float64) / _FULL_SCALE
-    size = min(len(samples), round(rate_hz * _FRAME_S))
-    frames = samples[: len(samples) // size * size].reshape(-1, size)
-    rms = float(np.sqrt(frames.var(axis=1).max()))
-    return 20 * float(np.log10(rms)) if rms > 0 else float("-inf")
 
 
 def _outcome(protocol: Adapter, recorder: Recorder, failure: ExchangeError | None, redact: Redactor) -> Outcome:

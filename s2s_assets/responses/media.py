@@ -13,12 +13,13 @@ from typing import Any
 
 import polars as pl
 
+from s2s_assets.audio import METHOD_VERSION as AUDIO_METHOD_VERSION
 from s2s_assets.audio import Normalized, decode, encode_flac, mono, normalize, pcm_sha256, resample
 from s2s_assets.responses.schema import RESPONSE_AUDIO
 from s2s_assets.storage import StudyStore
 from s2s_assets.study import AudioError, AudioTarget
 
-METHOD_VERSION = "1"
+METHOD_VERSION = f"1+audio-{AUDIO_METHOD_VERSION}"
 """Changes whenever the same response would come out as other samples."""
 MEDIA_RATE_HZ = 24_000
 

@@ -7,7 +7,9 @@ attempt starts; one UTC time says when that was.
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any, Literal
+from typing import Any, Literal, Self
+
+from s2s_assets.audio import Clip, encode, from_pcm16, mono, pcm16, resample
 
 Status = Literal[
     "ok",
@@ -68,10 +70,19 @@ class Prompt:
     pcm: bytes
     rate_hz: int
 
+    @classmethod
+    def of(cls, clip: Clip, rate_hz: int) -> Self:
+        """A recording as one channel at a protocol's rate."""
+        return cls(pcm16(resample(mono(clip), rate_hz).samples), rate_hz)
+
     @property
     def duration_s(self) -> float:
         """Length in seconds."""
         return len(self.pcm) / 2 / self.rate_hz
+
+    def wav(self) -> bytes:
+        """The samples as a WAV file."""
+        return encode(from_pcm16(self.pcm, self.rate_hz), "wav", bits=16)
 
 
 @dataclass(frozen=True)

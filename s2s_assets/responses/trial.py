@@ -1,13 +1,12 @@
 """What `s2s responses try` writes and says of one exchange."""
 
 import json
-import wave
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from s2s_assets.audio import from_pcm16, pcm_sha256
+from s2s_assets.audio import encode, from_pcm16, pcm_sha256
 from s2s_assets.responses.attempts import event_log
 from s2s_assets.responses.records import Outcome
 
@@ -38,9 +37,7 @@ def write_files(outcome: Outcome, folder: Path) -> TrialFiles:
 
 
 def _write_wav(path: Path, pcm: bytes, rate_hz: int) -> Path:
-    with wave.open(str(path), "wb") as writer:
-        writer.setparams((1, 2, rate_hz, 0, "NONE", ""))
-        writer.writeframes(pcm[: len(pcm) // 2 * 2])
+    path.write_bytes(encode(from_pcm16(pcm, rate_hz), "wav", bits=16))
     return path
 
 

@@ -8,7 +8,8 @@ import soundfile as sf
 from hypothesis import given
 from hypothesis import strategies as st
 
-from s2s_assets.audio import Clip, decode, encode, encode_flac, pcm_sha256, quantize
+from s2s_assets.audio import Clip, decode, encode, encode_flac, pcm_sha256
+from s2s_assets.audio.encoding import quantize
 
 
 @pytest.mark.parametrize("container", ["flac", "wav"])

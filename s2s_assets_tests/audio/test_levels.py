@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from s2s_assets.audio.levels import frame_powers, noise_floor_dbfs, silent_ends, speech_level_dbfs
+from s2s_assets.audio.levels import frame_powers, loudest_frame_dbfs, noise_floor_dbfs, silent_ends, speech_level_dbfs
 from s2s_assets.audio.trim import kept_part
 
 
@@ -85,3 +85,10 @@ def test_trimming_leaves_two_tenths_of_silence_and_what_can_be_measured(tone, le
 
 def test_a_clip_that_is_quiet_throughout_is_not_trimmed(tone):
     assert kept_part(tone(-60, 2), 24000) == slice(0, 48000)
+
+
+def test_the_loudest_frame_is_found_wherever_it_is(tone):
+    samples = np.concatenate([silence(1), tone(-20, 0.01), silence(1)])
+    assert loudest_frame_dbfs(samples, 24000) == pytest.approx(-23.01, abs=0.05)
+    assert loudest_frame_dbfs(silence(1) + 0.5, 24000) == float("-inf")  # a constant is no sound
+    assert loudest_frame_dbfs(np.array([[0.5], [-0.5]]), 24000) == pytest.approx(-6.02, abs=0.01)

@@ -5,7 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from s2s_assets.audio import Clip, decode, encode_flac, measure, normalize, pcm_sha256, quantize
+from s2s_assets.audio import Clip, decode, encode_flac, measure, normalize, pcm_sha256
+from s2s_assets.audio.encoding import quantize
 from s2s_assets.study import AudioError
 
 LSB = 2**-23

@@ -8,7 +8,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from s2s_assets.responses import Backoff
-from s2s_assets.responses.exchange import peak_level_dbfs
 from s2s_assets.responses.providers.addresses import join
 from s2s_assets.responses.providers.failures import classify, http_error, retry_after_s
 
@@ -75,9 +74,3 @@ def test_addresses() -> None:
     for base in ("https://api.x.com", "https://api.x.com/", "https://api.x.com/v1", "https://api.x.com/v1/"):
         assert join(base, "/v1/responses") == "https://api.x.com/v1/responses"
     assert join("http://host:1/own", "/v1/responses") == "http://host:1/own/v1/responses"
-
-
-def test_levels() -> None:
-    assert peak_level_dbfs(bytes(2)) == float("-inf")
-    assert peak_level_dbfs(b"\x00\x40" * 4800) == float("-inf")  # a constant is no sound
-    assert peak_level_dbfs(bytes(48_000) + b"\xff\x7f\x01\x80" * 240) == pytest.approx(0, abs=0.01)

@@ -32,7 +32,7 @@ from s2s_assets.responses.providers.failures import (
     http_error,
     json_object,
 )
-from s2s_assets.responses.providers.text import reply_of, wav_file
+from s2s_assets.responses.providers.text import reply_of
 from s2s_assets.responses.records import ExchangeError, Prompt, Status
 
 _DEFAULTS: Mapping[str, Mapping[str, Any]] = {
@@ -104,7 +104,7 @@ class Cascade(Adapter):
         return {"model_id": settings.pop("model"), **settings}
 
     async def _transcribe(self, prompt: Prompt) -> str:
-        files = {"file": ("prompt.wav", wav_file(prompt), "audio/wav")}
+        files = {"file": ("prompt.wav", prompt.wav(), "audio/wav")}
         self.recorder.log(">", {"type": "stt.request", "fields": self._form(), "seconds": prompt.duration_s})
         async with self._post("stt", {"data": self._form(), "files": files}) as (answer, _):
             document = json_object(await answer.aread(), "the stt answer", "stt")

@@ -1,21 +1,10 @@
-"""Small shapes of the cascade: a WAV file of a prompt, and what of a Responses output is to be spoken."""
+"""What of a Responses output is to be spoken, and what is thinking."""
 
-import io
-import wave
 from collections.abc import Iterable, Mapping
 from typing import Any
 
 from s2s_assets.responses.recorder import COMMENTARY
-from s2s_assets.responses.records import ExchangeError, Prompt
-
-
-def wav_file(prompt: Prompt) -> bytes:
-    """A WAV file of the prompt's samples."""
-    file = io.BytesIO()
-    with wave.open(file, "wb") as writer:
-        writer.setparams((1, 2, prompt.rate_hz, 0, "NONE", ""))
-        writer.writeframes(prompt.pcm)
-    return file.getvalue()
+from s2s_assets.responses.records import ExchangeError
 
 
 def reply_of(output: Iterable[Mapping[str, Any]]) -> tuple[str, list[str]]:
