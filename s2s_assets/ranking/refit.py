@@ -62,7 +62,7 @@ class Refitter:
             return cls(problem, ordinal, np.zeros((problem.counts.size, 0)), np.zeros((0, 0)))
         scores = cell_scores(ordinal.terms, ordinal.maximum.strengths, ordinal.maximum.thresholds)
         values, vectors = np.linalg.eigh(ordinal.maximum.information)
-        null = values < SINGULAR * values.max()
+        null = values <= SINGULAR * values.max()  # every direction, where the limit fit keeps no term
         bread = (vectors[:, ~null] / values[~null]) @ vectors[:, ~null].T
         return cls(problem, ordinal, scores @ bread, vectors[:, null])
 
@@ -186,6 +186,7 @@ def _steps(terms: Terms, theta: FloatArray, pinned: FloatArray) -> FloatArray:
     information = at.information
     diagonal = np.einsum("bkk->bk", information)
     scale = diagonal[:, :n].mean(axis=1)
+    scale = np.where(scale > 0, scale, 1.0)  # no term is left of a resample in which everything is unbounded
     diagonal += np.where(diagonal == 0, scale[:, None], _DAMPING * scale[:, None])  # 0: an entity without ratings
     information += scale[:, None, None] * pinned
     return np.asarray(np.linalg.solve(information, at.gradient.T[:, :, None])[:, :, 0].T, np.float64)

@@ -228,6 +228,26 @@ def test_separated_entities_have_no_interval_and_the_rest_have_theirs() -> None:
     assert all(p.difference is None and p.ci_low is None for p in found.pairs if p.b == "m6")
 
 
+@pytest.mark.parametrize(
+    ("scores", "sides"),
+    [([("A", "B", 3)] * 3, [1, -1]), ([("A", "B", 2), ("B", "C", 2)] * 2, [1, 0, -1])],
+    ids=["two entities", "a ladder"],
+)
+def test_of_data_in_which_everything_is_unbounded_only_ranks_are_resampled(
+    scores: list[tuple[str, str, int]], sides: list[int]
+) -> None:
+    """The limit fit keeps no term at all, so there is nothing that a Newton step could divide by."""
+    rows: list[Row] = [(f"r{k % 2}", f"p{k % 3}", *row) for k, row in enumerate(scores)]
+    (found,) = intervals_of(rows, 60)
+    names = [e.entity for e in found.entities]
+    assert names == sorted(names)
+    for entity, side, values in zip(found.entities, sides, found.draws, strict=True):
+        assert (entity.ci_low, entity.ci_high, entity.se_sandwich) == (None, None, None)
+        assert set(values[~np.isnan(values)]) == ({side * np.inf} if side else set())
+        assert entity.valid_resamples == (~np.isnan(values)).sum()
+    assert all(p.difference is None and p.ci_low is None for p in found.pairs)
+
+
 def test_an_infinite_end_is_missing_and_named() -> None:
     """Few ratings: the full data have a finite fit, but many resamples separate the best entity."""
     rows = [(f"r{k}", f"p{k % 5}", "m1", "m2", y) for k, y in enumerate([3, 3, 3, 3, 3, 3, 3, 2, 1, 3])]
