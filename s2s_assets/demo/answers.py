@@ -1,7 +1,7 @@
 """What a speech system has to say for itself, whatever protocol carries it.
 
-The demo's speech systems implement these types; `realtime_server` and `cascade_server` put them on the wire. Audio is
-signed 16-bit little-endian mono PCM at 24 kHz in both directions.
+The demo's speech systems implement these types; `realtime_conversation` and `cascade_server` put them on the wire.
+Audio is signed 16-bit little-endian mono PCM at 24 kHz in both directions.
 """
 
 from collections.abc import Awaitable, Callable

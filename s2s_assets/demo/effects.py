@@ -44,8 +44,3 @@ def hiss(samples: Samples) -> Samples:
     """White noise of -42 dBFS, the same for the same length."""
     noise = np.random.default_rng(len(samples)).standard_normal(len(samples))
     return np.asarray(samples + noise * 10 ** (_NOISE_DBFS / 20))
-
-
-def pcm16(samples: Samples) -> bytes:
-    """Signed 16-bit little-endian PCM, held within full scale."""
-    return np.round(np.clip(samples, -1, 1 - 2**-15) * 32767).astype("<i2").tobytes()

@@ -12,17 +12,13 @@ They differ on purpose and by construction; studies/demo/truth.yaml puts numbers
 | demo-cascade | short | full bandwidth, faint hiss; three services over HTTP |
 """
 
-import io
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-import numpy as np
-import soundfile
-import soxr
-
+from s2s_assets.audio import decode, mono, pcm16, resample
 from s2s_assets.demo.answers import RATE_HZ, Answer, Session, SpokenItem
-from s2s_assets.demo.effects import cut_ending, hiss, overdrive, pcm16, telephone
+from s2s_assets.demo.effects import cut_ending, hiss, overdrive, telephone
 from s2s_assets.demo.replies import COMMENTARY, ignoring_reply, reply_to
 from s2s_assets.demo.speech import Recognizer
 from s2s_assets.demo.synth import Samples, Speaker, Synthesizer
@@ -127,11 +123,13 @@ class DemoSystems:
         return Answer(tuple(items), input_transcript=heard)
 
     async def transcribe(self, wav: bytes) -> str:
-        """Text of a WAV file's speech."""
-        samples, rate_hz = soundfile.read(io.BytesIO(wav), dtype="int16", always_2d=True)
-        mono = samples[:, 0] if samples.shape[1] == 1 else samples.mean(axis=1).astype("<i2")
-        at_rate = mono if rate_hz == RATE_HZ else soxr.resample(np.ascontiguousarray(mono), rate_hz, RATE_HZ)
-        return await self.recognizer.text_of(at_rate.astype("<i2").tobytes())
+        """Text of a WAV file's speech.
+
+        Raises:
+            AudioError: it cannot be decoded.
+        """
+        heard = resample(mono(decode(wav, "the prompt")), RATE_HZ)
+        return await self.recognizer.text_of(pcm16(heard.samples))
 
     async def reply(self, text: str, instructions: str, effort: str | None) -> str:
         """A written reply."""

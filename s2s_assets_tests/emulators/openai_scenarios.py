@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from typing import Any, ClassVar
 
 from s2s_assets.demo.answers import Answer, Answerer, SpokenItem
+from s2s_assets.demo.realtime_conversation import Conversation
 from s2s_assets.demo.realtime_events import RATE_LIMITS, RequestError
-from s2s_assets.demo.realtime_server import Conversation
 from s2s_assets_tests.emulators import voices
 
 RATE_LIMIT = {

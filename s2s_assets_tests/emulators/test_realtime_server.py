@@ -10,7 +10,8 @@ import pytest
 from websockets.asyncio.client import ClientConnection, connect
 from websockets.exceptions import InvalidStatus
 
-from s2s_assets.demo.realtime_server import LARGEST_APPEND, Conversation, RealtimeServer
+from s2s_assets.demo.realtime_conversation import LARGEST_APPEND, Conversation
+from s2s_assets.demo.realtime_server import RealtimeServer
 from s2s_assets_tests.emulators.openai import OpenAIEmulator
 from s2s_assets_tests.emulators.voices import FINAL, HEARD, item, plain, speech
 
