@@ -6,16 +6,18 @@ Monte-Carlo error, so that the last bits of a linear-algebra library do not make
 """
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, get_args
 
 import polars as pl
 
 from s2s_assets.leaderboard.columns import LEADERBOARD, PAIRWISE, schema
-from s2s_assets.leaderboard.inputs import SLICES, Facts, entity_of
-from s2s_assets.study import OVERALL, ReleaseError
+from s2s_assets.leaderboard.inputs import Facts
+from s2s_assets.ranking import entity_of
+from s2s_assets.study import DIMENSIONS, OVERALL, By, ReleaseError, Variant
 
-BYS = ("model", "config", "family", "voice", "thinking")
-VARIANTS = ("all", "cleaned", "baseline")
+BYS: tuple[By, ...] = ("model", "config", "family", "voice", "thinking")
+"""What boards rank, in the page's order."""
+VARIANTS: tuple[Variant, ...] = get_args(Variant)
 FIT_KEYS = ("rubric", "by", "slice_dimension", "slice_value", "variant")
 
 _FIT_FIELDS = ("strength", "elo", "rank", "n_ratings", "n_raters", "n_prompts")
@@ -137,7 +139,7 @@ def _clean(target: pl.Schema) -> list[pl.Expr]:
 def _ordered(rows: pl.DataFrame, facts: Facts, cluster_names: Sequence[str], last: tuple[str, str]) -> pl.DataFrame:
     """Rubrics as the study has them with `overall` first, then clusters; boards, slices, variants; then `last`."""
     rubrics = [OVERALL, *(r for r in facts.rubrics if r != OVERALL), *sorted(cluster_names)]
-    orders = (("rubric", rubrics), ("by", BYS), ("slice_dimension", ("all", *SLICES)), ("variant", VARIANTS))
+    orders = (("rubric", rubrics), ("by", BYS), ("slice_dimension", ("all", *DIMENSIONS)), ("variant", VARIANTS))
     places = [
         pl.col(column).replace_strict({v: i for i, v in enumerate(order)}, default=len(order), return_dtype=pl.Int64)
         for column, order in orders

@@ -11,7 +11,6 @@ import polars as pl
 
 from s2s_assets.leaderboard import cross_checks
 from s2s_assets.leaderboard.charts import Matrix, heatmap
-from s2s_assets.leaderboard.inputs import SLICES
 from s2s_assets.leaderboard.layout import Part, Section, Table
 from s2s_assets.leaderboard.numbers import signed
 from s2s_assets.leaderboard.page_tables import (
@@ -26,6 +25,7 @@ from s2s_assets.leaderboard.page_tables import (
 )
 from s2s_assets.leaderboard.sources import MAP_LIMIT, Sources, forest_of, profile, summary
 from s2s_assets.leaderboard.write import safe_name
+from s2s_assets.study import DIMENSIONS
 
 
 def sections(sources: Sources) -> tuple[Section, ...]:
@@ -139,7 +139,7 @@ def rubrics(sources: Sources) -> Section | None:
 def slices(sources: Sources) -> Section | None:
     """The headline within parts of the prompts."""
     parts = []
-    for dimension in SLICES:
+    for dimension in DIMENSIONS:
         rows = sources.board(sources.rubric, sources.by, dimension)
         if not rows.is_empty():
             parts.append(slice_part(sources, dimension, rows))

@@ -10,12 +10,7 @@ from datetime import date
 
 import polars as pl
 
-from s2s_assets.study import NO_THINKING, ConfigKey, Study
-
-SLICES = ("category", "level", "acoustic")
-"""Prompt attributes that a fit may be restricted by."""
-LEVELS = ("L1", "L2", "L3", "L4", "L5")
-ACOUSTICS = ("clean", "indoor_noise", "outdoor_noise", "far_field")
+from s2s_assets.study import ACOUSTICS, DIMENSIONS, LEVELS, NO_THINKING, Study
 
 
 @dataclass(frozen=True)
@@ -112,23 +107,6 @@ def _retired(study: Study) -> frozenset[str]:
     return frozenset(gone | (set(study.families.values()) - alive))
 
 
-def entity_of(config: str, by: str, families: Mapping[str, str]) -> str:
-    """The entity that a config counts for on a board; a foreign name is its own entity.
-
-    Raises:
-        ConfigKeyError: `by` needs a config key and `config` is none.
-    """
-    if by == "config":
-        return config
-    key = ConfigKey.parse(config)
-    return {
-        "model": key.model,
-        "family": families.get(key.model, key.model),
-        "voice": f"{key.model}|{key.voice}",
-        "thinking": f"{key.model}|{key.thinking}",
-    }[by]
-
-
 @dataclass(frozen=True)
 class Clusters:
     """The clustering of the rubrics, for the page."""
@@ -203,7 +181,7 @@ def coverage(configs: Iterable[str], responses: pl.DataFrame, prompts: pl.DataFr
         `responses_planned`.
     """
     planned = pl.DataFrame({"config": sorted(set(configs))}, schema={"config": pl.String}).join(
-        prompts.select("prompt", *SLICES), how="cross"
+        prompts.select("prompt", *DIMENSIONS), how="cross"
     )
     ok = responses.filter(pl.col("status") == "ok").select("config", "prompt").unique().with_columns(ok=pl.lit(1))
     cells = planned.join(ok, on=["config", "prompt"], how="left").with_columns(
@@ -216,6 +194,6 @@ def coverage(configs: Iterable[str], responses: pl.DataFrame, prompts: pl.DataFr
         .select(
             "config", pl.lit(dimension).alias("slice_dimension"), "slice_value", "responses_ok", "responses_planned"
         )
-        for dimension in ("all", *SLICES)
+        for dimension in ("all", *DIMENSIONS)
     ]
     return pl.concat(part.sort("config", "slice_value") for part in parts)

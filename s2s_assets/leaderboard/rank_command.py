@@ -15,7 +15,6 @@ from s2s_assets.leaderboard.ranking_files import write_ranking
 from s2s_assets.ranking import (
     BoardFit,
     BoardIntervals,
-    Dimension,
     EntityFit,
     EntityInterval,
     RankResult,
@@ -23,7 +22,7 @@ from s2s_assets.ranking import (
     rank_specs,
 )
 from s2s_assets.ratings import Layout, RatingsFile, RepeatsRule, read_ratings
-from s2s_assets.study import By, InputError, RatingsError, Settings, load_study
+from s2s_assets.study import By, Dimension, InputError, RatingsError, Settings, load_study
 from s2s_assets.study.console import console, emit, guard, json_option, progress
 
 _RANKED = ("prompt", "rater", "rubric", "config_a", "config_b", "score", "category", "level", "acoustic")

@@ -9,7 +9,7 @@ from collections.abc import Collection, Iterable, Mapping
 import polars as pl
 
 from s2s_assets.pairing.schema import CELL_COLUMNS
-from s2s_assets.study import digest
+from s2s_assets.study import DIMENSIONS, digest
 
 _EMPTY = pl.Schema(dict.fromkeys(CELL_COLUMNS, pl.String()))
 
@@ -24,7 +24,7 @@ def playable_cells(
         prompts: `normalized_audio`: `prompt` and its `category`, `level`, `acoustic`.
         withdrawn: ids of responses that are left out.
     """
-    chosen = prompts.filter(pl.col("status") == "ok").select("prompt", "category", "level", "acoustic")
+    chosen = prompts.filter(pl.col("status") == "ok").select("prompt", *DIMENSIONS)
     parts = [
         frame.filter((pl.col("status") == "ok") & ~pl.col("response_id").is_in(list(withdrawn)))
         .join(chosen, on="prompt", how="inner")

@@ -27,8 +27,9 @@ from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
 from s2s_assets.pairing.arrays import Bools, Floats, Ints
-from s2s_assets.pairing.schema import CELL_COLUMNS, STRATUM, check_cells
+from s2s_assets.pairing.schema import CELL_COLUMNS, check_cells
 from s2s_assets.pairing.state import PlanState, build_state
+from s2s_assets.study import DIMENSIONS
 
 MAX_SHARE_RATIO = 1.25
 MAX_EXCESS = 2.0
@@ -195,7 +196,7 @@ def _ratio(values: Ints | Floats) -> float | None:
 def _slices(state: PlanState, nodes: Bools, cells: pl.DataFrame) -> tuple[SliceQuality, ...]:
     prompts = cells.unique("prompt")
     found = []
-    for dimension in STRATUM:
+    for dimension in DIMENSIONS:
         for (value,), group in sorted(prompts.group_by(dimension), key=lambda g: str(g[0])):
             chosen = np.isin(np.array(state.prompts), group["prompt"].to_numpy())
             found.append(_slice(state, nodes, chosen, dimension, str(value)))

@@ -2,7 +2,7 @@
 
 import polars as pl
 
-from s2s_assets.study import InputError
+from s2s_assets.study import DIMENSIONS, InputError
 
 METHOD_VERSION = "pairing-1"
 
@@ -22,8 +22,7 @@ PLAN_SCHEMA = pl.Schema(
 )
 """One row a slot: `first` is `a` or `b`; `source` is `baseline`, `bridge` or `healed`."""
 
-STRATUM = ("category", "level", "acoustic")
-CELL_COLUMNS = ("prompt", "config", "response_id", *STRATUM)
+CELL_COLUMNS = ("prompt", "config", "response_id", *DIMENSIONS)
 """One row a response that can be played."""
 
 

@@ -9,7 +9,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from s2s_assets.pairing.arrays import Bools, Ints
-from s2s_assets.pairing.schema import STRATUM
+from s2s_assets.study import DIMENSIONS
 
 
 class Edge(NamedTuple):
@@ -111,7 +111,7 @@ def index(names: tuple[str, ...], values: pl.Series) -> Ints:
 def _strata(cells: pl.DataFrame, prompts: tuple[str, ...]) -> Ints:
     stratum = np.full(len(prompts), -1, np.int64)
     if cells.height:
-        one = cells.unique("prompt").with_columns(rank=pl.struct(STRATUM).rank("dense"))
+        one = cells.unique("prompt").with_columns(rank=pl.struct(DIMENSIONS).rank("dense"))
         stratum[index(prompts, one["prompt"])] = one["rank"].to_numpy()
     return stratum
 

@@ -2,6 +2,7 @@
 
 from s2s_assets.ranking.boards import dropped_raters, slice_values, standard_boards
 from s2s_assets.ranking.bootstrap import bootstrap_boards, selections
+from s2s_assets.ranking.counts import entity_of
 from s2s_assets.ranking.elo import ANCHOR_ELO, ELO_PER_STRENGTH, to_elo
 from s2s_assets.ranking.fits import fit_boards
 from s2s_assets.ranking.frames import (
@@ -13,7 +14,7 @@ from s2s_assets.ranking.frames import (
     intervals_to_frame,
 )
 from s2s_assets.ranking.halves import split_half_strengths
-from s2s_assets.ranking.rank import Dimension, RankResult, rank, rank_specs
+from s2s_assets.ranking.rank import RankResult, rank, rank_specs
 from s2s_assets.ranking.records import BoardFit, BoardIntervals, EntityFit, EntityInterval, PairInterval
 from s2s_assets.ranking.spec import METHOD_VERSION, FitSpec, bootstrap_seed
 
@@ -25,7 +26,6 @@ __all__ = [
     "METHOD_VERSION",
     "BoardFit",
     "BoardIntervals",
-    "Dimension",
     "EntityFit",
     "EntityInterval",
     "FitSpec",
@@ -34,6 +34,7 @@ __all__ = [
     "bootstrap_boards",
     "bootstrap_seed",
     "dropped_raters",
+    "entity_of",
     "fit_boards",
     "fits_from_frame",
     "fits_to_frame",

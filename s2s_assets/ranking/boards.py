@@ -11,10 +11,7 @@ from typing import get_args
 import polars as pl
 
 from s2s_assets.ranking.spec import FitSpec
-from s2s_assets.study import OVERALL, Board, By, Variant
-
-DIMENSIONS = ("category", "level", "acoustic")
-"""Prompt attributes by which the overall board is sliced."""
+from s2s_assets.study import DIMENSIONS, OVERALL, Board, By, Variant
 
 
 def slice_values(ratings: pl.DataFrame) -> dict[str, tuple[str, ...]]:

@@ -10,7 +10,7 @@ document = result.to_json()
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
 import polars as pl
 
@@ -19,9 +19,8 @@ from s2s_assets.ranking.bootstrap import Progress, bootstrap_boards
 from s2s_assets.ranking.fits import fit_boards
 from s2s_assets.ranking.records import BoardFit, BoardIntervals
 from s2s_assets.ranking.spec import METHOD_VERSION, FitSpec
-from s2s_assets.study import OVERALL, By, InputError
+from s2s_assets.study import OVERALL, By, Dimension, InputError
 
-Dimension = Literal["category", "level", "acoustic"]
 _NEEDED = ("prompt", "rater", "config_a", "config_b", "score")
 
 

@@ -18,12 +18,16 @@ from s2s_assets.study.findings import Finding
 from s2s_assets.study.keys import NO_THINKING, ConfigKey
 from s2s_assets.study.load import StudyFolder, load_study
 from s2s_assets.study.models import (
+    ACOUSTICS,
+    DIMENSIONS,
+    LEVELS,
     OVERALL,
     Analysis,
     AudioTarget,
     Board,
     By,
     Config,
+    Dimension,
     Exchange,
     Model,
     Pairing,
@@ -41,6 +45,9 @@ from s2s_assets.study.settings import Settings
 from s2s_assets.study.truth import Truth, load_truth
 
 __all__ = [
+    "ACOUSTICS",
+    "DIMENSIONS",
+    "LEVELS",
     "NO_THINKING",
     "OVERALL",
     "Analysis",
@@ -51,6 +58,7 @@ __all__ = [
     "Config",
     "ConfigKey",
     "ConfigKeyError",
+    "Dimension",
     "Exchange",
     "Finding",
     "FitError",

@@ -8,16 +8,13 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any
 
 from s2s_assets.study.findings import Finding
 from s2s_assets.study.freeze import FreezeReader, frozen_edits
-from s2s_assets.study.load import PROMPTS_FILE, RECORDINGS_FILE, STUDY_FILE, StudyFolder, read_folder
-from s2s_assets.study.models import Acoustic, Level, Model
-from s2s_assets.study.yaml_lines import parse_yaml
+from s2s_assets.study.load import PROMPTS_FILE, RECORDINGS_FILE, StudyFolder, read_folder
+from s2s_assets.study.models import ACOUSTICS, LEVELS, Model
 
-LEVELS: tuple[str, ...] = get_args(Level)
-ACOUSTICS: tuple[str, ...] = get_args(Acoustic)
 _AUDIO_SUFFIXES = {".flac", ".wav", ".mp3", ".ogg", ".opus", ".m4a", ".aiff"}
 _CELL_SPREAD = 2
 """Cells of category × level may differ by this many prompts before it is worth a word."""
@@ -140,16 +137,14 @@ def _prompt_warnings(folder: StudyFolder) -> Iterator[Finding]:
 
 
 def _study_warnings(folder: StudyFolder) -> Iterator[Finding]:
-    document, _ = parse_yaml((folder.root / STUDY_FILE).read_text(encoding="utf-8-sig"), STUDY_FILE)
-    assert document is not None
     used = {tag for s in folder.scripts for tag in s.tags}
     for index, rubric in enumerate(folder.study.rubrics):
         if rubric.gate and rubric.gate not in used:
             message = f"{rubric.id!r} is never asked: no prompt has the tag {rubric.gate!r}"
-            yield document.finding(("rubrics", index, "gate"), message)
+            yield folder.yaml.finding(("rubrics", index, "gate"), message)
     for index, model in enumerate(folder.study.models):
         for message in _voice_warnings(model):
-            yield document.finding(("models", index, "voices"), message)
+            yield folder.yaml.finding(("models", index, "voices"), message)
 
 
 def _voice_warnings(model: Model) -> Iterator[str]:

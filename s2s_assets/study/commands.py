@@ -9,10 +9,11 @@ import click
 from rich.table import Table
 from rich.text import Text
 
-from s2s_assets.study.check import LEVELS, StudyReport, check_study
+from s2s_assets.study.check import StudyReport, check_study
 from s2s_assets.study.console import console, emit, guard, json_option
 from s2s_assets.study.findings import Finding
 from s2s_assets.study.freeze import FreezeReader
+from s2s_assets.study.models import LEVELS
 from s2s_assets.study.new import new_study
 
 _SHOWN = 12

@@ -13,7 +13,6 @@ from s2s_assets.study.canonical import digest, sha256_hex
 from s2s_assets.study.findings import Finding
 from s2s_assets.study.load import PROMPTS_FILE, RECORDINGS_FILE, STUDY_FILE, StudyFolder
 from s2s_assets.study.models import Config, Recording
-from s2s_assets.study.yaml_lines import LocatedYaml, parse_yaml
 
 
 @dataclass(frozen=True)
@@ -49,8 +48,6 @@ def frozen_edits(folder: StudyFolder, frozen: Frozen) -> list[Finding]:
 
 
 def _changed_configs(folder: StudyFolder, frozen: Frozen) -> Iterator[Finding]:
-    document, _ = parse_yaml((folder.root / STUDY_FILE).read_text(encoding="utf-8-sig"), STUDY_FILE)
-    assert document is not None
     configs = {str(c.key): c for c in folder.study.configs}
     for key, settings in sorted(frozen.settings.items()):
         config = configs.get(key)
@@ -59,12 +56,12 @@ def _changed_configs(folder: StudyFolder, frozen: Frozen) -> Iterator[Finding]:
                 STUDY_FILE, None, "models", f"config {key} has answers and is gone; put it back and set `retired: DATE`"
             )
         elif digest(config.settings) != settings:
-            yield _at_model(document, folder, config)
+            yield _at_model(folder, config)
 
 
-def _at_model(document: LocatedYaml, folder: StudyFolder, config: Config) -> Finding:
+def _at_model(folder: StudyFolder, config: Config) -> Finding:
     index = [m.id for m in folder.study.models].index(config.model.id)
-    return document.finding(
+    return folder.yaml.finding(
         ("models", index),
         f"config {config.key} has answers, and what it sends has changed (settings, instruction, voice, thinking level "
         f"or address); undo that, or give the changed model a new id and set `retired: DATE` on {config.model.id!r}",

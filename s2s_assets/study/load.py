@@ -25,7 +25,7 @@ from s2s_assets.study.errors import StudyError
 from s2s_assets.study.findings import Finding
 from s2s_assets.study.models import Recording, Script, Study
 from s2s_assets.study.yaml_errors import located_errors
-from s2s_assets.study.yaml_lines import parse_yaml
+from s2s_assets.study.yaml_lines import LocatedYaml, parse_yaml
 
 STUDY_FILE = "study.yaml"
 PROMPTS_FILE = "prompts.csv"
@@ -51,6 +51,13 @@ class StudyFolder:
     def path_of(self, recording: Recording) -> Path:
         """Where a take's audio is expected."""
         return self.recordings_dir / recording.file
+
+    @cached_property
+    def yaml(self) -> LocatedYaml:
+        """study.yaml as it is now, by whose lines a finding names its place."""
+        document, _ = parse_yaml((self.root / STUDY_FILE).read_text(encoding="utf-8-sig"), STUDY_FILE)
+        assert document is not None
+        return document
 
     @cached_property
     def script_of(self) -> dict[str, Script]:

@@ -6,7 +6,7 @@ of a response's identity. Nothing here reads a file.
 
 from datetime import date
 from functools import cached_property
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, Literal, Self, get_args
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
 
@@ -16,7 +16,12 @@ from s2s_assets.study.keys import NO_THINKING, ConfigKey
 
 OVERALL = "overall"
 Acoustic = Literal["clean", "indoor_noise", "outdoor_noise", "far_field"]
+ACOUSTICS: tuple[str, ...] = get_args(Acoustic)
 Level = Literal["L1", "L2", "L3", "L4", "L5"]
+LEVELS: tuple[str, ...] = get_args(Level)
+Dimension = Literal["category", "level", "acoustic"]
+DIMENSIONS: tuple[str, ...] = get_args(Dimension)
+"""Attributes of a prompt by which plans are balanced and boards are sliced."""
 Variant = Literal["all", "cleaned", "baseline"]
 By = Literal["config", "model", "family", "voice", "thinking"]
 
@@ -204,7 +209,7 @@ class Board(Record):
 
     rubric: str = OVERALL
     by: By = "model"
-    slice: Literal["all", "category", "level", "acoustic"] = "all"
+    slice: Literal["all"] | Dimension = "all"
 
 
 class Study(Record):

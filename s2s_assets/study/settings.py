@@ -16,9 +16,9 @@ class Settings(BaseModel):
 
     model_config = ConfigDict(frozen=True)
 
-    study: Path = Path("studies/demo")
+    study: Path
     """Study folder."""
-    home: Path = Path(".s2s")
+    home: Path
     """State on this machine: ratings SQLite, blobs, releases, provider limits."""
     store: str
     """`file:PATH` or `s3://BUCKET/PREFIX`."""
