@@ -9,8 +9,9 @@ from s2s_assets.leaderboard.board import headline_of
 from s2s_assets.leaderboard.charts import ForestRow, Matrix, forest, heatmap
 from s2s_assets.leaderboard.clustering import clusters_of
 from s2s_assets.leaderboard.inputs import BoardInputs, Clusters, Facts, Known, Previous, Run, coverage, facts_of
-from s2s_assets.leaderboard.png import markdown_image, svg_to_png, thumbnail
+from s2s_assets.leaderboard.png import svg_to_png, thumbnail
 from s2s_assets.leaderboard.ranking_files import write_ranking
+from s2s_assets.leaderboard.recovery import recovered
 from s2s_assets.leaderboard.release import Release, Sealing, damage, last_release, previous_release, read_index, seal
 
 __all__ = [
@@ -34,10 +35,10 @@ __all__ = [
     "headline_of",
     "heatmap",
     "last_release",
-    "markdown_image",
     "previous_release",
     "read_board",
     "read_index",
+    "recovered",
     "seal",
     "svg_to_png",
     "thumbnail",

@@ -53,11 +53,6 @@ class Board:
             raise ReleaseError("the answers have no date, which a release is named by; import them with submitted_at")
         return f"{self.data_date.isoformat()}-{self.data_hash[:8]}"
 
-    @property
-    def forest_svg(self) -> str:
-        """The headline's forest plot."""
-        return self.files[f"forest-{safe_name(self.headline[0]['rubric'])}.svg"].decode()
-
 
 def build_board(inputs: BoardInputs, *, draft: bool = True, every_forest: bool = False) -> Board:
     """Everything that is published of a board.
@@ -81,7 +76,7 @@ def build_board(inputs: BoardInputs, *, draft: bool = True, every_forest: bool =
     page, parts = page_facts(sources, data_hash, shown), [asdict(s) for s in sections(sources)]
     methodology = method_facts(sources, data_hash)
     changes = compare(published(rows).to_dicts(), methodology, inputs.previous, inputs.facts.retired)
-    html = render(page, parts, Stamp(draft=draft), changes.page(sources.caption))
+    html = render(page, parts, Stamp(draft=draft), changes.page(simulated=inputs.facts.simulated))
     files = {
         "index.html": html,
         **table_files("leaderboard", published(rows)),

@@ -21,6 +21,7 @@ from s2s_assets.leaderboard import (
     headline_of,
     previous_release,
     read_board,
+    recovered,
     seal,
     thumbnail,
 )
@@ -37,7 +38,7 @@ from s2s_assets.orchestration import (
 )
 from s2s_assets.ranking import METHOD_VERSION as RANKING_VERSION
 from s2s_assets.ranking import bootstrap_seed, fits_to_frame, intervals_to_frame
-from s2s_assets.ratings import EXCLUSION_RULES, QUALITY_VERSION, RatingsStore, planted_strengths, recovered
+from s2s_assets.ratings import EXCLUSION_RULES, QUALITY_VERSION, RatingsStore, planted_strengths
 from s2s_assets.rubrics import clusters_from_frame
 from s2s_assets.storage import Table
 from s2s_assets.study import OVERALL, StudyFolder

@@ -8,12 +8,12 @@ is retired, or one is given at sealing.
 """
 
 import math
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
 from s2s_assets.leaderboard.inputs import Previous
-from s2s_assets.leaderboard.layout import Cell, Head, Table
+from s2s_assets.leaderboard.layout import Cell, Head, Table, captioned
 from s2s_assets.leaderboard.numbers import fixed, interval, rank_range, signed
 from s2s_assets.study import OVERALL
 
@@ -58,7 +58,7 @@ class Changes:
         """changes.json."""
         return asdict(self)
 
-    def page(self, caption: Callable[[str], str]) -> dict[str, Any] | None:
+    def page(self, *, simulated: bool) -> dict[str, Any] | None:
         """Paragraphs and tables for the page; None where there was no release before."""
         if self.previous is None:
             return None
@@ -70,7 +70,8 @@ class Changes:
         said += [f"No longer listed: {', '.join(self.removed)}."] if self.removed else []
         if self.comparable and not self.moved:
             said.append("No name moved by more than the uncertainty of the two releases.")
-        tables = [asdict(move_table(self.moved, caption("Moves beyond the uncertainty")))] if self.moved else []
+        caption = captioned("Moves beyond the uncertainty", simulated=simulated)
+        tables = [asdict(move_table(self.moved, caption))] if self.moved else []
         return {"paragraphs": said, "tables": tables}
 
 

@@ -10,6 +10,11 @@ Kind = Literal["name", "number", "text", "drawing"]
 Order = Literal["none", "ascending", "descending"]
 
 
+def captioned(text: str, *, simulated: bool) -> str:
+    """A caption that says what kind of ratings its table or chart is made from."""
+    return f"{text} (simulated ratings)" if simulated else text
+
+
 @dataclass(frozen=True)
 class Head:
     """A column of a table on the page."""

@@ -3,7 +3,6 @@
 Without a font resvg leaves text out silently; system fonts would make the picture depend on the machine.
 """
 
-import base64
 from importlib.resources import as_file, files
 
 import resvg_py
@@ -34,9 +33,3 @@ def thumbnail(svg: str, width: int = 640, limit: int = 30_000) -> bytes:
         width = max(80, width * 3 // 4)
         png = svg_to_png(svg, width)
     return png
-
-
-def markdown_image(svg: str, alt: str, limit: int = 22_000) -> str:
-    """A thumbnail as a Markdown image with its data inside, for the metadata of an asset."""
-    words = "".join(c if c.isalnum() or c in " -,." else " " for c in alt)
-    return f"![{words}](data:image/png;base64,{base64.b64encode(thumbnail(svg, limit=limit)).decode()})"

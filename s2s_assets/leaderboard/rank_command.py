@@ -21,41 +21,12 @@ from s2s_assets.ranking import (
     rank,
     rank_specs,
 )
-from s2s_assets.ratings import Layout, RatingsFile, RepeatsRule, read_ratings
-from s2s_assets.study import By, Dimension, InputError, RatingsError, Settings, load_study
+from s2s_assets.ratings import Layout, RatingsFile, RepeatsRule, columns_option, read_ratings, scores_option
+from s2s_assets.study import DIMENSIONS, By, Dimension, InputError, RatingsError, Settings, load_study
 from s2s_assets.study.console import console, emit, guard, json_option, progress
 
-_RANKED = ("prompt", "rater", "rubric", "config_a", "config_b", "score", "category", "level", "acoustic")
+_RANKED = ("prompt", "rater", "rubric", "config_a", "config_b", "score", *DIMENSIONS)
 """Columns that a ranking uses; a file's own `source` or `excluded_by` says nothing here."""
-
-
-def _pairs_of(text: str | None, option: str, example: str) -> dict[str, str]:
-    """`a=b,c=d` as a mapping."""
-    pairs: dict[str, str] = {}
-    for part in (text or "").split(","):
-        name, equals, value = (piece.strip() for piece in part.rpartition("="))
-        if not part.strip():
-            continue
-        if not (name and equals and value) or name in pairs:
-            raise InputError(f"{option} {text!r}: expected name=value, each name once, such as {example}")
-        pairs[name] = value
-    return pairs
-
-
-def _labels(text: str | None) -> dict[str, int] | None:
-    if text is None:
-        return None
-    labels = _pairs_of(text, "--scores", "'left=1,tie=0,right=-1'")
-    try:
-        scores = {label: int(score) for label, score in labels.items()}
-    except ValueError as error:
-        raise InputError(f"--scores {text!r}: expected an integer for each label") from error
-    outside = [label for label, score in scores.items() if not -3 <= score <= 3]
-    if outside or not scores:
-        raise InputError(
-            f"--scores {text!r}: expected labels with integers from -3 to 3, such as 'left=1,tie=0,right=-1'"
-        )
-    return scores
 
 
 def _families(path: Path | None, by: By) -> dict[str, str]:
@@ -88,11 +59,11 @@ def _families(path: Path | None, by: By) -> dict[str, str]:
     show_default=True,
     help="What is ranked; all but config need config keys.",
 )
-@click.option("--slice", "dimension", type=click.Choice(["category", "level", "acoustic"]), help="One ranking a value.")
+@click.option("--slice", "dimension", type=click.Choice(DIMENSIONS), help="One ranking a value.")
 @click.option("--resamples", type=click.IntRange(min=0), default=1000, show_default=True, help="0: no bootstrap.")
 @click.option("--seed", type=int, default=0, show_default=True, help="Of the resampling.")
-@click.option("--columns", help="The file's names: rater=worker,prompt=item.")
-@click.option("--scores", help="What score labels mean: 'left=1,tie=0,right=-1'.")
+@columns_option
+@scores_option
 @click.option(
     "--repeats",
     type=click.Choice(["keep", "once", "error"]),
@@ -119,8 +90,8 @@ def command(
     dimension: Dimension | None,
     resamples: int,
     seed: int,
-    columns: str | None,
-    scores: str | None,
+    columns: dict[str, str],
+    scores: dict[str, int] | None,
     repeats: RepeatsRule,
     families: Path | None,
     layout: Layout,
@@ -132,8 +103,7 @@ def command(
 
     Needed columns: prompt, rater, config_a, config_b, score (-3..3, above 0: config_a is better).
     """
-    named = _pairs_of(columns, "--columns", "rater=worker")
-    read = read_ratings(file, columns=named, scores=_labels(scores), repeats=repeats, layout=layout)
+    read = read_ratings(file, columns=columns, scores=scores, repeats=repeats, layout=layout)
     _tell(read)
     if not allow_rejects:
         read.refuse_many_rejected()

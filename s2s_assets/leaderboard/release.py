@@ -90,12 +90,7 @@ def release_files(board: Board, sealing: Sealing, changes: Changes) -> dict[str,
     """The files of a release: the draft's tables and charts as they are, the page and the method stamped, the sums."""
     draft = json.loads(board.files[CONTENT_FILE])
     method = json.loads(board.files["methodology.json"])
-    simulated = bool(draft["page"]["simulated"])
-
-    def caption(text: str) -> str:
-        return f"{text} (simulated ratings)" if simulated else text
-
-    shown = changes.page(caption)
+    shown = changes.page(simulated=bool(draft["page"]["simulated"]))
     if shown is not None:
         shown["paragraphs"] += [f"{entity} was removed: {why}" for entity, why in sorted(sealing.removed.items())]
     draft["page"]["links"].append(["changes.json", "what changed"])

@@ -9,7 +9,7 @@ import polars as pl
 from s2s_assets.leaderboard.board import headline
 from s2s_assets.leaderboard.charts import ForestRow, Matrix, forest, heatmap
 from s2s_assets.leaderboard.inputs import BoardInputs
-from s2s_assets.leaderboard.layout import Table
+from s2s_assets.leaderboard.layout import Table, captioned
 from s2s_assets.leaderboard.numbers import fixed, interval, signed
 from s2s_assets.leaderboard.page_tables import board_table, withheld
 from s2s_assets.study import OVERALL
@@ -48,7 +48,7 @@ class Sources:
 
     def caption(self, text: str) -> str:
         """A caption that says what kind of ratings the table is made from."""
-        return f"{text} (simulated ratings)" if self.inputs.facts.simulated else text
+        return captioned(text, simulated=self.inputs.facts.simulated)
 
     def board(self, rubric: str, by: str, dimension: str = "all") -> pl.DataFrame:
         """The rows of one rubric, ranked by one thing, in the headline's variant."""

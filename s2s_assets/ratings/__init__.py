@@ -6,7 +6,8 @@ from s2s_assets.ratings.export import export_ratings
 from s2s_assets.ratings.files import RatingsFile, Repeats, RepeatsRule, read_ratings
 from s2s_assets.ratings.layouts import Layout
 from s2s_assets.ratings.leases import Assignment, Handout, expire_leases, heartbeat, media_blob
-from s2s_assets.ratings.planted import Recovery, plant, planted_strengths, recovered
+from s2s_assets.ratings.options import columns_option, scores_option
+from s2s_assets.ratings.planted import plant, planted_strengths
 from s2s_assets.ratings.quality import QUALITY_VERSION, QualityRules, rater_quality_table
 from s2s_assets.ratings.raw import RejectedRow
 from s2s_assets.ratings.settled import Settled, settled_version
@@ -27,7 +28,6 @@ __all__ = [
     "Rater",
     "RatingsFile",
     "RatingsStore",
-    "Recovery",
     "RejectedRow",
     "Repeats",
     "RepeatsRule",
@@ -35,6 +35,7 @@ __all__ = [
     "Snapshot",
     "answered_responses",
     "as_written",
+    "columns_option",
     "enrol",
     "exclude",
     "expire_leases",
@@ -48,8 +49,8 @@ __all__ = [
     "rater_quality_table",
     "rating_tasks_table",
     "read_ratings",
-    "recovered",
     "restore",
+    "scores_option",
     "settled_version",
     "snapshot",
     "status",

@@ -1,28 +1,40 @@
 """How a command is told what a ratings file calls things: `--columns rater=worker,prompt=item`, `--scores 'left=1,tie=0'`."""
 
+from collections.abc import Iterator
+
 import click
 
 
-def _pairs(text: str, expected: str) -> dict[str, str]:
-    pairs = [part.partition("=") for part in text.split(",") if part.strip()]
-    if not pairs or not all(sign and name.strip() and value.strip() for name, sign, value in pairs):
-        raise click.BadParameter(f"{text!r}: expected {expected}")
-    return {name.strip(): value.strip() for name, _, value in pairs}
+def _pairs(text: str, expected: str, split: str) -> dict[str, str]:
+    """`a=b,c=d` as a mapping, each part split at its `first` or `last` equals sign."""
+    pairs: dict[str, str] = {}
+    for name, value in _parts(text, split):
+        if not name or not value or name in pairs:
+            raise click.BadParameter(f"{text!r}: expected {expected}, each once")
+        pairs[name] = value
+    if not pairs:
+        raise click.BadParameter(f"{text!r}: expected {expected}, each once")
+    return pairs
+
+
+def _parts(text: str, split: str) -> Iterator[tuple[str, str]]:
+    for part in filter(None, map(str.strip, text.split(","))):
+        left, sign, right = part.partition("=") if split == "first" else part.rpartition("=")
+        yield (left.strip(), right.strip()) if sign else ("", "")
 
 
 def read_columns(_context: click.Context, _option: click.Parameter, text: str | None) -> dict[str, str]:
     """The contract's name → the file's name."""
-    return {} if text is None else _pairs(text, "name=column pairs, such as rater=worker,prompt=item")
+    return {} if text is None else _pairs(text, "name=column pairs, such as rater=worker,prompt=item", "first")
 
 
 def read_scores(_context: click.Context, _option: click.Parameter, text: str | None) -> dict[str, int] | None:
     """Label → score; None where scores are numbers already."""
     if text is None:
         return None
-    expected = "label=score pairs with scores from -3 to 3, such as left=1,tie=0,right=-1"
-    pairs = _pairs(text, expected)
+    expected = "label=score pairs with integers from -3 to 3, such as left=1,tie=0,right=-1"
     try:
-        scores = {label: int(score) for label, score in pairs.items()}
+        scores = {label: int(score) for label, score in _pairs(text, expected, "last").items()}
     except ValueError:
         raise click.BadParameter(f"{text!r}: expected {expected}") from None
     if not all(-3 <= score <= 3 for score in scores.values()):
@@ -31,6 +43,6 @@ def read_scores(_context: click.Context, _option: click.Parameter, text: str | N
 
 
 columns_option = click.option(
-    "--columns", callback=read_columns, help="Foreign column names: rater=worker,prompt=item."
+    "--columns", callback=read_columns, help="The file's names for columns: rater=worker,prompt=item."
 )
-scores_option = click.option("--scores", callback=read_scores, help="Scores of labels: left=1,tie=0,right=-1.")
+scores_option = click.option("--scores", callback=read_scores, help="What score labels mean: left=1,tie=0,right=-1.")

@@ -10,13 +10,13 @@ from sqlalchemy import Engine
 
 from s2s_assets.demo.planted import planted_truth
 from s2s_assets.demo.raters import SPAN, SimulatedStudy, rate_study
+from s2s_assets.leaderboard import recovered
 from s2s_assets.pairing import empty_plan, next_epoch
 from s2s_assets.ranking import rank
 from s2s_assets.ratings import (
     RatingsStore,
     planted_strengths,
     rater_quality_table,
-    recovered,
     settled_version,
     snapshot,
     status,

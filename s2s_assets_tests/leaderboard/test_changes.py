@@ -32,13 +32,13 @@ def previous(*rows: dict[str, Any], version: str = "2") -> Previous:
 
 def test_the_first_release_has_nothing_to_compare_with() -> None:
     changes = compare([row("a", 1000, 1)], METHOD, None, ())
-    assert changes.page(str) is None
+    assert changes.page(simulated=False) is None
     assert changes.document()["previous"] is None
 
 
 def test_nothing_moved_is_said() -> None:
     rows = [row("a", 1010, 1), row("b", 990, 2)]
-    page = compare([row("a", 1014, 1), row("b", 986, 2)], METHOD, previous(*rows), ()).page(str)
+    page = compare([row("a", 1014, 1), row("b", 986, 2)], METHOD, previous(*rows), ()).page(simulated=False)
     assert page is not None
     assert page["tables"] == []
     assert "No name moved" in page["paragraphs"][-1]
@@ -56,7 +56,7 @@ def test_rank_ranges_that_no_longer_meet_are_a_move() -> None:
 
 def test_another_method_is_not_compared() -> None:
     changes = compare([row("a", 1200, 1)], METHOD, previous(row("a", 1000, 1), version="1"), ())
-    page = changes.page(str)
+    page = changes.page(simulated=False)
     assert (changes.comparable, changes.moved) == (False, ())
     assert page is not None
     assert "not comparable" in page["paragraphs"][1]

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from s2s_assets.leaderboard import ForestRow, Matrix, forest, heatmap, markdown_image, svg_to_png, thumbnail
+from s2s_assets.leaderboard import ForestRow, Matrix, forest, heatmap, svg_to_png, thumbnail
 from s2s_assets.leaderboard.charts import axis, clip
 
 PNG = b"\x89PNG\r\n\x1a\n"
@@ -86,5 +86,3 @@ def test_pictures_are_equal_and_hold_text() -> None:
 def test_thumbnails_are_small(rows: int) -> None:
     svg = forest([ForestRow(f"Model number {i}", 1000.0 + i, 900.0, 1100.0) for i in range(rows)], "Overall")
     assert len(thumbnail(svg)) <= 30_000
-    assert len(markdown_image(svg, "forest](x) <plot>")) <= 30_000
-    assert markdown_image(svg, "forest](x) <plot>").startswith("![forest  x   plot ](data:image/png;base64,")

@@ -76,11 +76,12 @@ def test_labels_and_foreign_names(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (("--scores", "left"), "--scores 'left': expected name=value"),
-        (("--scores", "left=good"), "expected an integer for each label"),
+        (("--scores", "left"), "'left': expected label=score pairs"),
+        (("--scores", "left=good"), "with integers from -3 to 3"),
         (("--scores", "left=7"), "integers from -3 to 3"),
-        (("--columns", "rater"), "--columns 'rater': expected name=value"),
+        (("--columns", "rater"), "'rater': expected name=column pairs"),
         (("--columns", "rater=worker"), "no column worker"),
+        (("--columns", "rater=a,rater=b"), "each once"),
         (("--rubric", "warmth"), "no such rubric"),
         (("--by", "model"), "config key 'm1'"),
         (("--slice", "level"), "no column 'level'"),
