@@ -1,8 +1,7 @@
 """Tables as files: the same rows and values in CSV, JSON and Parquet, the same bytes every time.
 
-CSV (UTF-8, RFC 4180) is what people open in a spreadsheet: a text cell that one would run as a formula gets a leading
-apostrophe there, and only there; numbers stay bare. JSON is a list of row objects, one a line. A missing value is an
-empty cell, `null`, or a Parquet null.
+CSV (UTF-8, RFC 4180) is what people open in a spreadsheet: there, and only there, texts are guarded (`storage.guarded`).
+JSON is a list of row objects, one a line. A missing value is an empty cell, `null`, or a Parquet null.
 """
 
 import csv
@@ -14,10 +13,9 @@ from typing import Any
 
 import polars as pl
 
-from s2s_assets.storage import to_parquet
+from s2s_assets.storage import guarded, to_parquet
 from s2s_assets.study import sha256_hex
 
-_FORMULA = tuple("=+-@\t\r\n＝＋－＠")
 _UNSAFE = re.compile(r"[^A-Za-z0-9._-]+")
 
 
@@ -26,12 +24,8 @@ def csv_bytes(frame: pl.DataFrame) -> bytes:
     out = io.StringIO(newline="")
     writer = csv.writer(out, lineterminator="\r\n")
     writer.writerow(frame.columns)
-    writer.writerows([_guarded(v) for v in row] for row in frame.iter_rows())
+    writer.writerows(guarded(frame).iter_rows())
     return out.getvalue().encode()
-
-
-def _guarded(value: Any) -> Any:
-    return f"'{value}" if isinstance(value, str) and value.startswith(_FORMULA) else value
 
 
 def json_bytes(rows: Sequence[Mapping[str, Any]]) -> bytes:

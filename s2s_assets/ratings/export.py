@@ -1,8 +1,7 @@
 """All answers as one file, which `s2s rank` and `s2s ratings import` read: CSV, JSONL or Parquet by its name.
 
-Excluded answers go along, with author and reason. In CSV only, a text cell that a spreadsheet would run as a formula
-gets a leading apostrophe, as does one that begins with apostrophes before such a sign, so that the import can take
-exactly one away; numbers stay bare. The other two forms hold every text as it is.
+Excluded answers go along, with author and reason. CSV is guarded against spreadsheets (`storage.guarded`), which the
+import takes back; the other two forms hold every text as it is.
 """
 
 import os
@@ -15,11 +14,10 @@ import polars as pl
 from s2s_assets.ratings.settled import Settled
 from s2s_assets.ratings.snapshot import snapshot
 from s2s_assets.ratings.store import RatingsStore
+from s2s_assets.storage import guarded
 from s2s_assets.study import RatingsError, Script
 
 FORMS = (".csv", ".jsonl", ".parquet")
-_FORMULA = r"^'*[=+\-@\t\r\n＝＋－＠]"
-_GUARDED = r"^'+[=+\-@\t\r\n＝＋－＠]"
 _COLUMNS = [
     "rating_id", "prompt", "rater", "rubric", "config_a", "config_b", "score", "first", "submitted_at", "response_a",
     "response_b", "category", "level", "acoustic", "pair", "screen_value", "source", "simulated", "elapsed_ms",
@@ -48,18 +46,6 @@ def export_ratings(store: RatingsStore, path: Path, scripts: Sequence[Script], n
     finally:
         unfinished.unlink(missing_ok=True)
     return frame.height
-
-
-def guarded(frame: pl.DataFrame) -> pl.DataFrame:
-    """Texts made safe for a spreadsheet."""
-    cell = pl.col(pl.String)
-    return frame.with_columns(pl.when(cell.str.contains(_FORMULA)).then(pl.lit("'") + cell).otherwise(cell).name.keep())
-
-
-def unguarded(frame: pl.DataFrame) -> pl.DataFrame:
-    """Texts as they were before `guarded`."""
-    cell = pl.col(pl.String)
-    return frame.with_columns(pl.when(cell.str.contains(_GUARDED)).then(cell.str.slice(1)).otherwise(cell).name.keep())
 
 
 def _write(frame: pl.DataFrame, path: Path, form: str) -> None:

@@ -25,12 +25,12 @@ import polars as pl
 from sqlalchemy import Connection, Row, select
 
 from s2s_assets.ratings.answers import Content, rating_id
-from s2s_assets.ratings.export import unguarded
 from s2s_assets.ratings.files import RatingsFile
 from s2s_assets.ratings.raw import ROW, RejectedRow
 from s2s_assets.ratings.schema import answer, exclusion, pair, rater
 from s2s_assets.ratings.store import RatingsStore, insert_new
 from s2s_assets.ratings.tasks import OUTSIDE
+from s2s_assets.storage import unguarded
 
 PROVIDER = "import"
 _CHUNK = 10_000

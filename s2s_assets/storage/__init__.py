@@ -17,6 +17,7 @@ from s2s_assets.storage.blobs import BlobStore, content_type
 from s2s_assets.storage.database import open_engine, reading
 from s2s_assets.storage.opening import open_store
 from s2s_assets.storage.parquet import from_parquet, to_parquet
+from s2s_assets.storage.spreadsheet import guarded, unguarded
 from s2s_assets.storage.tables import StudyStore, Table
 
 __all__ = [
@@ -25,8 +26,10 @@ __all__ = [
     "Table",
     "content_type",
     "from_parquet",
+    "guarded",
     "open_engine",
     "open_store",
     "reading",
     "to_parquet",
+    "unguarded",
 ]

@@ -24,9 +24,8 @@ from s2s_assets.ratings import (
     status,
     upsert_tasks,
 )
-from s2s_assets.ratings.export import guarded, unguarded
 from s2s_assets.ratings.schema import rater
-from s2s_assets.storage import open_engine
+from s2s_assets.storage import guarded, open_engine, unguarded
 from s2s_assets.study import RatingsError
 
 HEADER = "prompt,rater,config_a,config_b,score"
