@@ -16,7 +16,21 @@ KEY = sa.BigInteger().with_variant(sa.Integer(), "sqlite")
 
 
 def upgrade() -> None:
-    """Create every table."""
+    """Create every table; those that others refer to first."""
+    _create_exclusion()
+    _create_media()
+    _create_pair()
+    _create_rater()
+    _create_settled()
+    _create_study_identity()
+    _create_slot()
+    _create_assignment()
+    _create_answer()
+    _create_media_token()
+    _create_planted()
+
+
+def _create_exclusion() -> None:
     op.create_table(
         "exclusion",
         sa.Column("id", KEY, nullable=False),
@@ -39,6 +53,9 @@ def upgrade() -> None:
         sqlite_where=sa.text("lifted_at IS NULL"),
         postgresql_where=sa.text("lifted_at IS NULL"),
     )
+
+
+def _create_media() -> None:
     op.create_table(
         "media",
         sa.Column("kind", sa.Text(), nullable=False),
@@ -48,6 +65,9 @@ def upgrade() -> None:
         sa.CheckConstraint("kind IN ('prompt', 'response')", name="ck_media_kind"),
         sa.PrimaryKeyConstraint("kind", "subject"),
     )
+
+
+def _create_pair() -> None:
     op.create_table(
         "pair",
         sa.Column("id", KEY, nullable=False),
@@ -77,6 +97,9 @@ def upgrade() -> None:
         sqlite_where=sa.text("state = 'open' AND taken < slots"),
         postgresql_where=sa.text("state = 'open' AND taken < slots"),
     )
+
+
+def _create_rater() -> None:
     op.create_table(
         "rater",
         sa.Column("id", KEY, nullable=False),
@@ -90,6 +113,9 @@ def upgrade() -> None:
         sa.UniqueConstraint("name", name="uq_rater_name"),
         sa.UniqueConstraint("provider", "external_id", name="uq_rater_external"),
     )
+
+
+def _create_settled() -> None:
     op.create_table(
         "settled",
         sa.Column("id", KEY, nullable=False),
@@ -99,6 +125,9 @@ def upgrade() -> None:
         sa.Column("exclusions", sa.Text(), nullable=False),
         sa.PrimaryKeyConstraint("id"),
     )
+
+
+def _create_study_identity() -> None:
     op.create_table(
         "study_identity",
         sa.Column("id", sa.Integer(), autoincrement=False, nullable=False),
@@ -107,6 +136,9 @@ def upgrade() -> None:
         sa.CheckConstraint("id = 1", name="ck_study_identity_one"),
         sa.PrimaryKeyConstraint("id"),
     )
+
+
+def _create_slot() -> None:
     op.create_table(
         "slot",
         sa.Column("pair_id", sa.BigInteger(), nullable=False),
@@ -118,6 +150,9 @@ def upgrade() -> None:
         sa.ForeignKeyConstraint(["pair_id"], ["pair.id"], name="fk_slot_pair"),
         sa.PrimaryKeyConstraint("pair_id", "slot"),
     )
+
+
+def _create_assignment() -> None:
     op.create_table(
         "assignment",
         sa.Column("id", KEY, nullable=False),
@@ -153,6 +188,9 @@ def upgrade() -> None:
         sqlite_where=sa.text("state IN ('leased', 'done')"),
         postgresql_where=sa.text("state IN ('leased', 'done')"),
     )
+
+
+def _create_answer() -> None:
     op.create_table(
         "answer",
         sa.Column("id", KEY, nullable=False),
@@ -179,6 +217,9 @@ def upgrade() -> None:
         sa.UniqueConstraint("rating_id", name="uq_answer_rating_id"),
     )
     op.create_index("ix_answer_landed", "answer", ["landed_at", "mark"], unique=False)
+
+
+def _create_media_token() -> None:
     op.create_table(
         "media_token",
         sa.Column("token", sa.Text(), nullable=False),
@@ -190,6 +231,9 @@ def upgrade() -> None:
         sa.PrimaryKeyConstraint("token"),
     )
     op.create_index("ix_media_token_assignment", "media_token", ["assignment_id"], unique=False)
+
+
+def _create_planted() -> None:
     op.create_table(
         "planted",
         sa.Column("config", sa.Text(), nullable=False),
