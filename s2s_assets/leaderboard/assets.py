@@ -37,7 +37,7 @@ from s2s_assets.orchestration import (
     settle,
 )
 from s2s_assets.ranking import METHOD_VERSION as RANKING_VERSION
-from s2s_assets.ranking import bootstrap_seed, fits_to_frame, intervals_to_frame
+from s2s_assets.ranking import bootstrap_seed, fits_to_frame, headline_rows, intervals_to_frame
 from s2s_assets.ratings import EXCLUSION_RULES, QUALITY_VERSION, RatingsStore, planted_strengths
 from s2s_assets.rubrics import clusters_from_frame
 from s2s_assets.storage import Table
@@ -83,9 +83,7 @@ def _run(folder: StudyFolder, ratings: Table) -> Run:
 
 
 def _describe(frame: pl.DataFrame, files: Mapping[str, bytes], page: Path) -> Mapping[str, Any]:
-    lead = frame.filter(
-        (pl.col("rubric") == OVERALL) & (pl.col("by") == "model") & (pl.col("slice_dimension") == "all")
-    ).sort("variant", "rank")
+    lead = headline_rows(frame).sort("variant", "rank")
     columns = ["variant", "rank", "rank_low", "rank_high", "display_name", "elo", "ci_low", "ci_high", "n_ratings"]
     return {
         "page": dg.MetadataValue.path(str(page)),

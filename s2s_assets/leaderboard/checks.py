@@ -8,7 +8,8 @@ from dagster._core.event_api import PartitionKeyFilter
 from dagster._core.storage.asset_check_execution_record import AssetCheckExecutionRecordStatus
 
 from s2s_assets.orchestration import Check
-from s2s_assets.study import OVERALL, Study
+from s2s_assets.ranking import headline_rows
+from s2s_assets.study import Study
 
 LEADERBOARD_SPECS = [
     dg.AssetCheckSpec("every_model_is_ranked", asset="leaderboard", description="all active models on the headline"),
@@ -20,27 +21,18 @@ BLOCKING = (("pairing_plan", "connectivity"), ("pairing_plan", "balance"), ("bt_
 """Blocking checks of unpartitioned assets; `coverage` of responses is asked per config."""
 
 
-def _headline(frame: pl.DataFrame, variant: str) -> pl.DataFrame:
-    return frame.filter(
-        (pl.col("rubric") == OVERALL)
-        & (pl.col("by") == "model")
-        & (pl.col("slice_dimension") == "all")
-        & (pl.col("variant") == variant)
-    )
-
-
 def leaderboard_checks(study: Study) -> list[Check]:
     """Checks of `leaderboard`."""
     variant = study.analysis.headline_variant
 
     def ranked(frame: pl.DataFrame) -> tuple[bool, str, dict[str, Any]]:
-        there = set(_headline(frame, variant)["entity"])
+        there = set(headline_rows(frame, variant)["entity"])
         missing = sorted({c.model.id for c in study.active_configs} - there)
         words = f"not on the headline: {', '.join(missing)}" if missing else "every active model is ranked"
         return not missing, words, {"missing": len(missing)}
 
     def covered(frame: pl.DataFrame) -> tuple[bool, str, dict[str, Any]]:
-        rows = _headline(frame, variant).filter(pl.col("responses_ok") < pl.col("responses_planned"))
+        rows = headline_rows(frame, variant).filter(pl.col("responses_ok") < pl.col("responses_planned"))
         lacking = [
             f"{e} {ok}/{n}" for e, ok, n in rows.select("entity", "responses_ok", "responses_planned").iter_rows()
         ]

@@ -9,8 +9,8 @@ from s2s_assets.leaderboard.inputs import Facts
 from s2s_assets.leaderboard.layout import Cell, Head, Table
 from s2s_assets.leaderboard.numbers import counted, fixed
 from s2s_assets.leaderboard.page_tables import figure
+from s2s_assets.ranking import EXPECTED_SPEARMAN
 
-EXPECTED_SPEARMAN = 0.99
 MEASURES = {
     "alpha": "Agreement (Krippendorff's alpha)",
     "alpha_cleaned": "Agreement without flagged raters",

@@ -1,8 +1,9 @@
 """Ratings to rankings: ordinal Bradley-Terry fits, cross-checks, clustered resampling, ranks."""
 
-from s2s_assets.ranking.boards import dropped_raters, slice_values, standard_boards
+from s2s_assets.ranking.boards import dropped_raters, headline_rows, slice_values, standard_boards
 from s2s_assets.ranking.bootstrap import bootstrap_boards, selections
 from s2s_assets.ranking.counts import entity_of
+from s2s_assets.ranking.crosschecks import EXPECTED_SPEARMAN
 from s2s_assets.ranking.elo import ANCHOR_ELO, ELO_PER_STRENGTH, to_elo
 from s2s_assets.ranking.fits import fit_boards
 from s2s_assets.ranking.frames import (
@@ -21,6 +22,7 @@ from s2s_assets.ranking.spec import METHOD_VERSION, FitSpec, bootstrap_seed
 __all__ = [
     "ANCHOR_ELO",
     "ELO_PER_STRENGTH",
+    "EXPECTED_SPEARMAN",
     "FITS_SCHEMA",
     "INTERVALS_SCHEMA",
     "METHOD_VERSION",
@@ -38,6 +40,7 @@ __all__ = [
     "fit_boards",
     "fits_from_frame",
     "fits_to_frame",
+    "headline_rows",
     "intervals_from_frame",
     "intervals_to_frame",
     "rank",

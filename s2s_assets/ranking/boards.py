@@ -61,6 +61,14 @@ def standard_boards(
     return tuple({spec.fit: spec for spec in specs}.values())
 
 
+def headline_rows(frame: pl.DataFrame, variant: Variant | None = None) -> pl.DataFrame:
+    """The rows of a `bt_fits` or `leaderboard` table that are of overall by model; None takes every variant."""
+    rows = frame.filter(
+        (pl.col("rubric") == OVERALL) & (pl.col("by") == "model") & (pl.col("slice_dimension") == "all")
+    )
+    return rows if variant is None else rows.filter(pl.col("variant") == variant)
+
+
 def dropped_raters(quality: pl.DataFrame) -> frozenset[str]:
     """Raters that the cleaned variant leaves out."""
     flagged = quality.filter((pl.col("scope") == "rater") & (pl.col("effect") == "drop"))

@@ -6,7 +6,9 @@ import dagster as dg
 import polars as pl
 
 from s2s_assets.orchestration import Check
-from s2s_assets.study import OVERALL
+from s2s_assets.ranking import EXPECTED_SPEARMAN, headline_rows
+from s2s_assets.ranking.intervals import VALID_SHARE
+from s2s_assets.study import OVERALL, Variant
 
 FITS_SPECS = [
     dg.AssetCheckSpec(
@@ -20,25 +22,13 @@ CIS_SPECS = [
         "few_lost_resamples", asset="bootstrap_cis", description="headline entities in 95 % of resamples"
     ),
 ]
-MIN_SPEARMAN = 0.99
-MIN_VALID = 0.95
 
 
-def headline(frame: pl.DataFrame, variant: str) -> pl.DataFrame:
-    """Rows of the headline: overall by model, in the study's variant."""
-    return frame.filter(
-        (pl.col("rubric") == OVERALL)
-        & (pl.col("by") == "model")
-        & (pl.col("slice_dimension") == "all")
-        & (pl.col("variant") == variant)
-    )
-
-
-def fits_checks(variant: str) -> list[Check]:
+def fits_checks(variant: Variant) -> list[Check]:
     """Checks of `bt_fits`."""
 
     def converged(frame: pl.DataFrame) -> tuple[bool, str, dict[str, Any]]:
-        rows = headline(frame, variant)
+        rows = headline_rows(frame, variant)
         if rows.is_empty():
             return False, "headline (overall by model): no fit; are there answers to the overall question?", {}
         statuses = rows["status"].unique().to_list()
@@ -52,9 +42,9 @@ def fits_checks(variant: str) -> list[Check]:
         return odd.is_empty(), words if odd.height else f"all {frame.height} fits are ok", {"not_ok": odd.height}
 
     def agree(frame: pl.DataFrame) -> tuple[bool, str, dict[str, Any]]:
-        row = headline(frame, variant).head(1).to_dicts()
+        row = headline_rows(frame, variant).head(1).to_dicts()
         values = {k: row[0][k] for k in ("spearman_massey", "spearman_partial_margin_bt")} if row else {}
-        low = [k for k, v in values.items() if v is None or v < MIN_SPEARMAN]
+        low = [k for k, v in values.items() if v is None or v < EXPECTED_SPEARMAN]
         words = ", ".join(f"{k} {'–' if v is None else f'{v:.4f}'}" for k, v in values.items())
         return not low, f"headline: {words} (many close entities lower it)", values
 
@@ -77,7 +67,7 @@ def cis_checks() -> list[Check]:
         )
         lowest = float(shares.to_numpy().min(initial=1.0))
         return (
-            lowest >= MIN_VALID,
+            lowest >= VALID_SHARE,
             f"the rarest headline entity is in {lowest:.1%} of the resamples",
             {"lowest": lowest},
         )

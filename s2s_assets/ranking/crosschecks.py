@@ -16,6 +16,8 @@ from s2s_assets.ranking.counts import SCORES, FloatArray, Problem
 from s2s_assets.ranking.ordinal import fit_counts
 from s2s_assets.ranking.ranks import average_ranks
 
+EXPECTED_SPEARMAN = 0.99
+"""Correlation with the ordinal fit that either engine is expected to reach; many close entities lower it."""
 _VALUES = np.arange(SCORES) - 3.0
 
 
