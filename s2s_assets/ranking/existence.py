@@ -5,19 +5,25 @@
 
     up:   de - dd >= 0,      down:   dd - de >= 0,      gap:   dgap >= 0,
 
-so such directions form a cone, found by a linear programme: maximise Σ z over 0 <= z <= 1, z <= term's rise. As the cone
-is closed under sums and scaling, the optimum has z = 1 for every term that can rise in any direction. No test on the
-win/loss graph sees this: data may be separated through the thresholds alone.
+so such directions form a cone. No test on the win/loss graph sees this: data may be separated through the thresholds
+alone. A pair with ratings on both sides of an edge holds dd = de; where such equations leave only the common shift, the
+maximum exists.
 
-A pair with ratings on both sides of an edge holds dd = de; where such equations leave only the common shift, the
-maximum exists and no programme is solved.
+Else let A be the rows of the other terms' rises, within those equations. Least squares over λ >= 0 of r = A'(1 + λ)
+either reaches r = 0, a balance of all terms with positive weights, so that none can rise (Stiemke's lemma); or r itself
+is a direction in which no term falls and some rise, by the conditions of the optimum. Those are set aside, and the rest
+are asked again, since a large enough multiple of r makes up for whatever they ask of those set aside. Large data are
+asked once, by a linear programme: maximise Σ z over 0 <= z <= 1, z <= term's rise. As the cone is closed under sums and
+scaling, its optimum has z = 1 for every term that can rise in any direction.
 
 The terms that cannot rise tie down their arguments. Entities whose strengths they tie together form a group; groups
 lie an unbounded (or undetermined) distance apart. The *reference* is the largest group; where two are equally large
-there is none. A second programme finds the smallest levels, in unbounded steps, that keep every rising term rising:
-entities at a higher level than the reference are above, at a lower one below.
+there is none. Levels are the smallest, in unbounded steps, that keep every rising term rising (by another programme where
+there is more than one direction to choose from): entities at a higher level than the reference are above, at a lower one
+below.
 """
 
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -34,6 +40,9 @@ if TYPE_CHECKING:
 
 BoolArray = npt.NDArray[np.bool_]
 _TOLERANCE = 1e-7
+_ROUNDING = 1e-10
+_DENSE = 200_000
+"""Numbers in A above which the linear programme, which is sparse, is the faster way."""
 
 
 @dataclass(frozen=True)
@@ -67,7 +76,7 @@ def separation(terms: Terms) -> Separation | None:
         return None
     gap = terms.gap[:, 0] > 0
     free = np.vstack([_rises(terms, up & ~down, down & ~up), _gap_rises(terms, gap)])
-    rising = _can_rise(free, tied)
+    rising = can_rise(free, tied)
     if not rising.any():
         return None
     return _describe(terms, rising, (up & ~down, down & ~up, gap), tied, free)
@@ -93,9 +102,48 @@ def _gap_rises(terms: Terms, gap: BoolArray) -> FloatArray:
     return np.hstack([np.zeros((int(gap.sum()), n)), terms.layout.gaps[gap]])
 
 
-def _can_rise(free: FloatArray, tied: FloatArray) -> BoolArray:
-    """Which of the free terms rise in some direction along which no term falls."""
-    from scipy.optimize import linprog  # 0.1 s to import, and seldom needed
+def can_rise(free: FloatArray, tied: FloatArray) -> BoolArray:
+    """Which of the terms with rises `free` (rows) rise in some direction along which none falls and `tied` stays 0."""
+    if free.size > _DENSE:
+        return by_programme(free, tied)
+    within = free @ _null_space(tied)
+    within[np.abs(within) < _ROUNDING] = 0.0
+    rising = np.zeros(len(free), bool)
+    while not rising.all():
+        left = np.flatnonzero(~rising)
+        rise = _some_rise(within[left])
+        if (rise < -_TOLERANCE).any():  # no optimum, whatever the solver says
+            return by_programme(free, tied)
+        if not rise.any():
+            break
+        rising[left[rise > _TOLERANCE]] = True
+    return rising
+
+
+def _some_rise(rows: FloatArray) -> FloatArray:
+    """The rises of all rows along A'(1 + λ) at its shortest, the greatest being 1; all 0 where it is 0."""
+    from scipy.optimize import nnls  # 0.1 s to import, and seldom needed
+
+    pull = rows.sum(axis=0)
+    weights = np.zeros(len(rows))  # no optimum, which the caller sees
+    with suppress(RuntimeError):  # too many iterations
+        found, _ = nnls(rows.T, -pull)
+        if found.max() < 1 / _TOLERANCE:  # else its balance is one of rounding errors
+            weights = found
+    direction = pull + rows.T @ weights
+    if np.abs(direction).max() < _TOLERANCE:
+        return np.zeros(len(rows))
+    rise = rows @ direction
+    return np.asarray(rise / rise.max(), np.float64)
+
+
+def by_programme(free: FloatArray, tied: FloatArray) -> BoolArray:
+    """`can_rise` by one linear programme.
+
+    Raises:
+        FitError: the programme failed.
+    """
+    from scipy.optimize import linprog
 
     m, n = free.shape
     solved = linprog(
@@ -114,6 +162,14 @@ def _solution(solved: "OptimizeResult") -> FloatArray:
     if solved.x is None:
         raise FitError(f"the linear programme of the existence test failed: {solved.message}")
     return np.asarray(solved.x, np.float64)
+
+
+def _along(freedom: FloatArray, rising: FloatArray, n_entities: int) -> FloatArray:
+    """(E,) levels in the one direction beside the common shift, in which the least rise is one step."""
+    shift = freedom[:n_entities].sum(axis=0)
+    direction = freedom @ np.array([-shift[1], shift[0]])
+    rise = rising @ direction
+    return np.asarray(direction[:n_entities] / rise[np.abs(rise).argmin()], np.float64)
 
 
 def _levels(free: FloatArray, tied: FloatArray, rising: BoolArray, n_entities: int) -> FloatArray:
@@ -152,7 +208,11 @@ def _describe(
         at += size
     freedom = _null_space(np.vstack([tied, free[~rising]]))
     group = _equal_rows(freedom[:n_entities])
-    levels = _levels(free, tied, rising, n_entities)
+    if freedom.shape[1] == 2:
+        levels = _along(freedom, free[rising], n_entities)
+    else:
+        levels = _levels(free, tied, rising, n_entities)
+    levels = levels[np.unique(group, return_index=True)[1]][group]  # equal to the last bit within a group
     sizes = np.bincount(group)
     largest = np.flatnonzero(sizes == sizes.max())
     reference = group == largest[0] if len(largest) == 1 else np.zeros(n_entities, bool)
@@ -173,6 +233,8 @@ def _describe(
 
 def _null_space(rows: FloatArray) -> FloatArray:
     """(n, q) orthonormal directions along which no row changes."""
+    if len(rows) > rows.shape[1]:
+        rows = np.linalg.qr(rows).R
     _, singular, right = np.linalg.svd(rows, full_matrices=True)
     rank = int((singular > _TOLERANCE * max(1.0, singular.max(initial=0.0))).sum())
     return right[rank:].T

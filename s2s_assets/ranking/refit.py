@@ -212,24 +212,30 @@ def _largest_component(problem: Problem, counts: FloatArray) -> tuple[FloatArray
     rated = counts.sum(axis=0)
     degree = abs(problem.incidence) @ rated
     present = np.asarray(degree > 0)
-    missing_pairs = np.flatnonzero((rated == 0).any(axis=0))
-    kept = counts
-    for b in missing_pairs:
-        members = _members(problem, rated[:, b], degree[:, b])
-        if (members != present[:, b]).any():
-            if kept is counts:
-                kept = counts.copy()
-            present[:, b] = members
-            kept[:, ~members[problem.pairs[:, 0]], b] = 0.0
+    gappy = np.flatnonzero((rated == 0).any(axis=0))
+    if not len(gappy):
+        return counts, present
+    members = _members(problem, rated[:, gappy], degree[:, gappy])
+    split = (members != present[:, gappy]).any(axis=0)
+    if not split.any():
+        return counts, present
+    kept = counts.copy()
+    kept[:, :, gappy[split]] *= members[problem.pairs[:, 0]][:, split]
+    present[:, gappy] = members
     return kept, present
 
 
 def _members(problem: Problem, rated: FloatArray, degree: FloatArray) -> BoolArray:
-    """(E,) entities of the largest component of one resample."""
-    n = len(problem.entities)
-    pairs = problem.pairs[rated > 0]
-    graph = coo_array((np.ones(len(pairs)), pairs.T), shape=(n, n))
-    _, label = connected_components(graph, directed=False)
-    size, weight = np.bincount(label[degree > 0], minlength=n), np.bincount(label, weights=degree, minlength=n)
-    best = np.lexsort((np.arange(n), -weight[:n], -size[:n]))[0]
-    return np.asarray((label == best) & (degree > 0), bool)
+    """(E, B) entities of the largest component of each resample: one graph, in which a resample has nodes of its own."""
+    n, resamples = degree.shape
+    at, pair = np.nonzero(rated.T)
+    ends = problem.pairs[pair].T + n * at
+    graph = coo_array((np.ones(len(at), np.int8), ends), shape=(n * resamples, n * resamples))
+    count, label = connected_components(graph, directed=False)
+    weight = degree.T.ravel()
+    sizes = np.bincount(label, weights=weight > 0, minlength=count)
+    owner = np.empty(count, np.int64)
+    owner[label] = np.arange(len(label)) // n
+    order = np.lexsort((np.arange(count), -np.bincount(label, weights=weight), -sizes, owner))
+    best = order[np.searchsorted(owner[order], np.arange(resamples))]
+    return np.asarray((label.reshape(resamples, n) == best[:, None]).T & (degree > 0), bool)
