@@ -5,8 +5,7 @@ from typing import Any
 
 import click
 
-from s2s_assets.study import StudyFolder
-from s2s_assets.study.freeze import FreezeReader, Frozen
+from s2s_assets.study import FreezeReader, Frozen, StudyFolder
 
 GROUPS = {
     "study": ("s2s_assets.study.commands:study", "Check a study folder, or make a new one."),

@@ -7,8 +7,7 @@ speech, silence at either end. A measure that a recording does not have fails no
 from collections.abc import Iterator
 
 from s2s_assets.audio import Measures
-from s2s_assets.study import QaLimits
-from s2s_assets.study.models import Acoustic
+from s2s_assets.study import Acoustic, QaLimits
 
 
 def qa_reasons(measures: Measures, acoustic: Acoustic, limits: QaLimits) -> tuple[str, ...]:

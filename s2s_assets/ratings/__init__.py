@@ -8,18 +8,21 @@ from s2s_assets.ratings.layouts import Layout
 from s2s_assets.ratings.leases import Assignment, Handout, expire_leases, heartbeat, media_blob
 from s2s_assets.ratings.options import columns_option, scores_option
 from s2s_assets.ratings.planted import plant, planted_strengths
-from s2s_assets.ratings.quality import QUALITY_VERSION, QualityRules, rater_quality_table
+from s2s_assets.ratings.quality import QUALITY_VERSION, RATER_QUALITY, QualityRules, rater_quality_table
 from s2s_assets.ratings.raw import RejectedRow
 from s2s_assets.ratings.settled import Settled, settled_version
-from s2s_assets.ratings.snapshot import EXCLUSION_RULES, Snapshot, snapshot
+from s2s_assets.ratings.snapshot import EXCLUSION_RULES, RATINGS, Snapshot, snapshot
 from s2s_assets.ratings.store import Rater, RatingsStore, answered_responses, enrol, status, utc_now
 from s2s_assets.ratings.submit import submit
-from s2s_assets.ratings.tasks import rating_tasks_table, task_media, upsert_tasks
+from s2s_assets.ratings.tasks import RATING_TASKS, rating_tasks_table, task_media, upsert_tasks
 from s2s_assets.ratings.transfer import Imported, as_written, import_ratings
 
 __all__ = [
     "EXCLUSION_RULES",
     "QUALITY_VERSION",
+    "RATER_QUALITY",
+    "RATINGS",
+    "RATING_TASKS",
     "Assignment",
     "Handout",
     "Imported",

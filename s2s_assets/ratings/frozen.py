@@ -12,9 +12,8 @@ from s2s_assets.ratings.schema import study_identity
 from s2s_assets.ratings.store import RatingsStore, answered_responses
 from s2s_assets.responses import stored_attempts
 from s2s_assets.storage import StudyStore, open_engine, open_store
-from s2s_assets.study import IdentityError, Settings, Study, StudyFolder
+from s2s_assets.study import Frozen, IdentityError, Settings, Study, StudyFolder, Take
 from s2s_assets.study.console import console
-from s2s_assets.study.freeze import Frozen, Take
 
 
 def read_frozen(folder: StudyFolder) -> Frozen | None:

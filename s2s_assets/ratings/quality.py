@@ -36,15 +36,18 @@ from s2s_assets.ratings.agreement import ordinal_alpha, pearson, t_of_mean
 QUALITY_VERSION = "quality-1"
 """Version of the rules and measures; moves with every change of them."""
 ALL = "all"
-_SCHEMA = {
-    "scope": pl.String,
-    "name": pl.String,
-    "measure": pl.String,
-    "value": pl.Float64,
-    "n": pl.Int64,
-    "flag": pl.String,
-    "effect": pl.String,
-}
+RATER_QUALITY = pl.Schema(
+    {
+        "scope": pl.String(),
+        "name": pl.String(),
+        "measure": pl.String(),
+        "value": pl.Float64(),
+        "n": pl.Int64(),
+        "flag": pl.String(),
+        "effect": pl.String(),
+    }
+)
+"""Columns of `rater_quality`."""
 
 
 @dataclass(frozen=True)
@@ -88,7 +91,7 @@ def rater_quality_table(ratings: pl.DataFrame, rules: QualityRules | None = None
     kept = answers.filter(~pl.col("rater").is_in(dropped))
     rows = [*_study_measures(answers, kept), *_rubric_measures(answers, kept), *of_raters]
     order = pl.col("scope").replace_strict({"study": 0, "rubric": 1, "rater": 2}, return_dtype=pl.Int8)
-    return pl.DataFrame(rows, schema=_SCHEMA, orient="row").sort(order, "name", "measure")
+    return pl.DataFrame(rows, schema=RATER_QUALITY, orient="row").sort(order, "name", "measure")
 
 
 def _prepared(ratings: pl.DataFrame) -> pl.DataFrame:

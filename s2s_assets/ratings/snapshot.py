@@ -46,11 +46,32 @@ _PAIR: dict[str, Any] = {
         pl.String,
     ),
 }
-_COLUMNS = [
-    "rating_id", "pair", "prompt", "rater", "rubric", "config_a", "config_b", "response_a", "response_b", "score",
-    "screen_value", "first", "submitted_at", "source", "simulated", "category", "level", "acoustic", "elapsed_ms",
-    "excluded_by", "excluded_reason",
-]  # fmt: skip
+RATINGS = pl.Schema(
+    {
+        "rating_id": pl.String(),
+        "pair": pl.String(),
+        "prompt": pl.String(),
+        "rater": pl.String(),
+        "rubric": pl.String(),
+        "config_a": pl.String(),
+        "config_b": pl.String(),
+        "response_a": pl.String(),
+        "response_b": pl.String(),
+        "score": pl.Int64(),
+        "screen_value": pl.Int64(),
+        "first": pl.String(),
+        "submitted_at": _TIME,
+        "source": pl.String(),
+        "simulated": pl.Boolean(),
+        "category": pl.String(),
+        "level": pl.String(),
+        "acoustic": pl.String(),
+        "elapsed_ms": pl.Int64(),
+        "excluded_by": pl.String(),
+        "excluded_reason": pl.String(),
+    }
+)
+"""Columns of `ratings`."""
 
 
 @dataclass(frozen=True)
@@ -87,7 +108,7 @@ def snapshot(
     joined = answers.join(pairs, left_on="pair_id", right_on="id").join(raters, left_on="rater_id", right_on="id")
     attributed = _with_scripts(joined, scripts)
     marked = _with_exclusions(_with_strangers(attributed, configs), set(late["id"]), exclusions)
-    frame = marked.select(_COLUMNS).sort("rating_id")
+    frame = marked.select(RATINGS.names()).cast(RATINGS).sort("rating_id")
     return Snapshot(version, settled.watermark, frame)
 
 

@@ -21,17 +21,20 @@ OUTSIDE = "outside"
 """State of a pair that only imported answers know."""
 _SHUFFLE_RANGE = 2**31
 _PAIR = ["pair", "prompt", "config_a", "config_b", "response_a", "response_b"]
-_TASKS = {
-    "pair": pl.String,
-    "prompt": pl.String,
-    "config_a": pl.String,
-    "config_b": pl.String,
-    "slots": pl.Int64,
-    "state": pl.String,
-    "media_prompt": pl.String,
-    "media_a": pl.String,
-    "media_b": pl.String,
-}
+RATING_TASKS = pl.Schema(
+    {
+        "pair": pl.String(),
+        "prompt": pl.String(),
+        "config_a": pl.String(),
+        "config_b": pl.String(),
+        "slots": pl.Int64(),
+        "state": pl.String(),
+        "media_prompt": pl.String(),
+        "media_a": pl.String(),
+        "media_b": pl.String(),
+    }
+)
+"""Columns of `rating_tasks`."""
 
 
 def task_media(normalized_audio: pl.DataFrame, response_audio: pl.DataFrame) -> pl.DataFrame:
@@ -99,7 +102,7 @@ def rating_tasks_table(store: RatingsStore) -> pl.DataFrame:
     query = select(*columns, prompt.c.blob, a.c.blob, b.c.blob).select_from(joined).where(pair.c.state != OUTSIDE)
     with store.reading() as connection:
         rows = [tuple(row) for row in connection.execute(query)]
-    return pl.DataFrame(rows, schema=_TASKS, orient="row").sort("pair")
+    return pl.DataFrame(rows, schema=RATING_TASKS, orient="row").sort("pair")
 
 
 def _counts(connection: Connection) -> tuple[int, int]:

@@ -15,6 +15,7 @@ from s2s_assets.study.errors import (
     StudyError,
 )
 from s2s_assets.study.findings import Finding
+from s2s_assets.study.freeze import FreezeReader, Frozen, Take
 from s2s_assets.study.keys import NO_THINKING, ConfigKey
 from s2s_assets.study.load import StudyFolder, load_study
 from s2s_assets.study.models import (
@@ -22,6 +23,7 @@ from s2s_assets.study.models import (
     DIMENSIONS,
     LEVELS,
     OVERALL,
+    Acoustic,
     Analysis,
     AudioTarget,
     Board,
@@ -50,6 +52,7 @@ __all__ = [
     "LEVELS",
     "NO_THINKING",
     "OVERALL",
+    "Acoustic",
     "Analysis",
     "AudioError",
     "AudioTarget",
@@ -62,6 +65,8 @@ __all__ = [
     "Exchange",
     "Finding",
     "FitError",
+    "FreezeReader",
+    "Frozen",
     "IdentityError",
     "InputError",
     "Model",
@@ -80,6 +85,7 @@ __all__ = [
     "Study",
     "StudyError",
     "StudyFolder",
+    "Take",
     "Truth",
     "Variant",
     "Voice",

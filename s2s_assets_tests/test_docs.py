@@ -1,0 +1,88 @@
+"""What the pages say of tables, settings and decisions, held against the code."""
+
+import re
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from s2s_assets.leaderboard.columns import LEADERBOARD, schema
+from s2s_assets.pairing import PLAN_SCHEMA
+from s2s_assets.prompts import NORMALIZED_AUDIO, RECORDED_PROMPTS
+from s2s_assets.ranking import FITS_SCHEMA, INTERVALS_SCHEMA
+from s2s_assets.ratings import RATER_QUALITY, RATING_TASKS, RATINGS
+from s2s_assets.responses import RESPONSE_AUDIO, RESPONSES
+from s2s_assets.rubrics import CLUSTERS_SCHEMA
+
+ROOT = Path(__file__).resolve().parents[1]
+SCHEMAS: dict[str, Mapping[str, object]] = {
+    "recorded_prompts": RECORDED_PROMPTS,
+    "normalized_audio": NORMALIZED_AUDIO,
+    "responses": RESPONSES,
+    "response_audio": RESPONSE_AUDIO,
+    "pairing_plan": PLAN_SCHEMA,
+    "rating_tasks": RATING_TASKS,
+    "ratings": RATINGS,
+    "rater_quality": RATER_QUALITY,
+    "bt_fits": FITS_SCHEMA,
+    "bootstrap_cis": INTERVALS_SCHEMA,
+    "rubric_clusters": CLUSTERS_SCHEMA,
+    "leaderboard": schema(LEADERBOARD),
+}
+WORDS = {pl.String: "text", pl.Int64: "integer", pl.Float64: "number", pl.Boolean: "yes/no", pl.Datetime: "time"}
+ELSEWHERE = {"rubric_clusters.fits", "rubric_clusters.intervals"}
+"""Columns whose inner fields are those of another table."""
+
+
+def described(table: str) -> list[tuple[str, str]]:
+    """Columns and types that docs/tables.md lists for a table."""
+    page = (ROOT / "docs" / "tables.md").read_text("utf-8")
+    section = re.search(rf"^## {table}:.*?(?=^## |\Z)", page, re.MULTILINE | re.DOTALL)
+    assert section is not None, f"docs/tables.md has no section {table}"
+    return re.findall(r"^\| `([^`]+)` \| ([^|]+?) \|", section[0], re.MULTILINE)
+
+
+def columns(table: str, fields: Mapping[str, object], prefix: str = "") -> Iterator[tuple[str, str]]:
+    """Columns and types as the schema has them, inner fields under dotted names."""
+    for name, given in fields.items():
+        dtype = pl.Series(dtype=given).dtype  # type: ignore[arg-type]
+        inner = dtype
+        while isinstance(inner, pl.List):
+            inner = pl.Series(dtype=inner.inner).dtype
+        yield prefix + name, kind(dtype)
+        if isinstance(inner, pl.Struct) and f"{table}.{name}" not in ELSEWHERE:
+            yield from columns(table, {f.name: f.dtype for f in inner.fields}, f"{prefix}{name}.")
+
+
+def kind(dtype: pl.DataType) -> str:
+    if isinstance(dtype, pl.List):
+        return f"list of {kind(pl.Series(dtype=dtype.inner).dtype)}"
+    return "struct" if isinstance(dtype, pl.Struct) else WORDS[type(dtype)]
+
+
+@pytest.mark.parametrize("table", SCHEMAS)
+def test_the_page_of_tables_lists_every_column_with_its_type(table: str) -> None:
+    assert described(table) == list(columns(table, SCHEMAS[table]))
+
+
+def test_the_page_of_tables_has_no_other_table() -> None:
+    page = (ROOT / "docs" / "tables.md").read_text("utf-8")
+    assert re.findall(r"^## (\w+)", page, re.MULTILINE) == list(SCHEMAS)
+
+
+def test_every_setting_of_the_package_is_in_the_example() -> None:
+    code = "\n".join(path.read_text("utf-8") for path in (ROOT / "s2s_assets").rglob("*.py"))
+    settings = {name for name in re.findall(r"\bS2S_[A-Z_]+\b", code) if not name.startswith("S2S_DEMO_")}
+    example = (ROOT / ".env.example").read_text("utf-8")
+    assert settings
+    assert {name for name in settings if not re.search(rf"^#?{name}=", example, re.MULTILINE)} == set()
+
+
+def test_decisions_are_numbered_and_have_their_parts() -> None:
+    pages = sorted((ROOT / "docs" / "decisions").glob("*.md"))
+    assert [page.name[:4] for page in pages] == [f"{n:04d}" for n in range(1, len(pages) + 1)]
+    for number, page in enumerate(pages, start=1):
+        text = page.read_text("utf-8")
+        assert text.startswith(f"# {number}. ")
+        assert number == 1 or all(f"**{part}.**" in text for part in ("Question", "Decided", "Why")), page.name
