@@ -125,6 +125,9 @@ def command(
 
     with progress("resampling", _steps(frame, rubrics, by, dimension) * resamples) as advance:
         result = replace(ranked(advance), input=read.summary())
+    if not result.fits:
+        where = "" if dimension is None else f" or is on a prompt without {dimension}"
+        raise RatingsError(f"{file}: every row compares one {by} with itself{where}, so there is nothing to rank")
     if out is not None:
         console.print(f"written: {write_ranking(result, out, title=file.name)}", markup=False, soft_wrap=True)
     if as_json:

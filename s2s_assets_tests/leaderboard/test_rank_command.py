@@ -154,3 +154,12 @@ def test_tables_plots_and_page(six: Path, tmp_path: Path) -> None:
     entities = found["fits"][0]["entities"]
     assert [r["entity"] for r in rows] == [e["entity"] for e in entities]
     assert [r["elo"] for r in rows] == pytest.approx([e["elo"] for e in entities], abs=1e-5)
+
+
+def test_nothing_to_rank_is_a_wrong_call(tmp_path: Path) -> None:
+    path = tmp_path / "within.csv"
+    path.write_text("prompt,rater,config_a,config_b,score,level\np,r,x|f|none,x|m|none,2,\n")
+    for options in (("--by", "model"), ("--by", "model", "--out", tmp_path / "out"), ("--slice", "level")):
+        done = call(path, *options, "--json")
+        assert (done.exit_code, done.stdout) == (2, "")
+        assert "nothing to rank" in done.stderr
