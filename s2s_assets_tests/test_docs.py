@@ -31,6 +31,8 @@ SCHEMAS: dict[str, Mapping[str, object]] = {
     "leaderboard": schema(LEADERBOARD),
 }
 WORDS = {pl.String: "text", pl.Int64: "integer", pl.Float64: "number", pl.Boolean: "yes/no", pl.Datetime: "time"}
+PARTS = ("Question", "Decided", "Why", "What would change our mind")
+"""Of a decision's page."""
 ELSEWHERE = {"rubric_clusters.fits", "rubric_clusters.intervals"}
 """Columns whose inner fields are those of another table."""
 
@@ -85,4 +87,4 @@ def test_decisions_are_numbered_and_have_their_parts() -> None:
     for number, page in enumerate(pages, start=1):
         text = page.read_text("utf-8")
         assert text.startswith(f"# {number}. ")
-        assert number == 1 or all(f"**{part}.**" in text for part in ("Question", "Decided", "Why")), page.name
+        assert number == 1 or all(f"**{part}.**" in text for part in PARTS), page.name
