@@ -81,6 +81,14 @@ def test_every_setting_of_the_package_is_in_the_example() -> None:
     assert {name for name in settings if not re.search(rf"^#?{name}=", example, re.MULTILINE)} == set()
 
 
+def test_the_changelog_names_every_method_version() -> None:
+    code = "\n".join(path.read_text("utf-8") for path in (ROOT / "s2s_assets").rglob("*.py"))
+    versions = set(re.findall(r"""^(?:\w+_)?VERSION = f?"([a-z-]+-\d+)""", code, re.MULTILINE))
+    changes = (ROOT / "CHANGELOG.md").read_text("utf-8")
+    assert len(versions) >= 11
+    assert {version for version in versions if f"`{version}`" not in changes} == set()
+
+
 def test_decisions_are_numbered_and_have_their_parts() -> None:
     pages = sorted((ROOT / "docs" / "decisions").glob("*.md"))
     assert [page.name[:4] for page in pages] == [f"{n:04d}" for n in range(1, len(pages) + 1)]

@@ -22,7 +22,7 @@ from s2s_assets.audio.trim import kept_part
 from s2s_assets.audio.true_peak import true_peak
 from s2s_assets.study import AudioError
 
-METHOD_VERSION = "1"
+METHOD_VERSION = "normalize-1"
 """Changes whenever the same recording would come out as other samples."""
 CEILING_LIMITED = "ceiling_limited"
 _TOLERANCE_DB = 1e-6

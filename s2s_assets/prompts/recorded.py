@@ -15,7 +15,7 @@ from s2s_assets.prompts.schema import MEASURES, RECORDED_PROMPTS
 from s2s_assets.prompts.selection import Take, select
 from s2s_assets.study import AudioError, QaLimits, Recording, Script
 
-METHOD_VERSION = "1"
+METHOD_VERSION = "recorded-1"
 """Changes whenever the same recordings would be measured, checked or selected otherwise."""
 _NO_MEASURES: dict[str, Any] = dict.fromkeys(MEASURES) | {"warnings": []}
 

@@ -19,7 +19,7 @@ from s2s_assets.responses.schema import RESPONSE_AUDIO
 from s2s_assets.storage import StudyStore
 from s2s_assets.study import AudioError, AudioTarget
 
-METHOD_VERSION = f"1+audio-{AUDIO_METHOD_VERSION}"
+METHOD_VERSION = f"media-1+{AUDIO_METHOD_VERSION}"
 """Changes whenever the same response would come out as other samples."""
 MEDIA_RATE_HZ = 24_000
 
