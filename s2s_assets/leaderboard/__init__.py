@@ -8,11 +8,11 @@ from s2s_assets.leaderboard.assemble import Board, build_board, read_board
 from s2s_assets.leaderboard.board import headline_of
 from s2s_assets.leaderboard.charts import ForestRow, Matrix, forest, heatmap
 from s2s_assets.leaderboard.clustering import clusters_of
-from s2s_assets.leaderboard.inputs import BoardInputs, Clusters, Facts, Known, Previous, Run, coverage, facts_of
+from s2s_assets.leaderboard.inputs import BoardInputs, Clusters, Facts, Previous, Run, coverage, facts_of
 from s2s_assets.leaderboard.png import svg_to_png, thumbnail
 from s2s_assets.leaderboard.ranking_files import write_ranking
 from s2s_assets.leaderboard.recovery import recovered
-from s2s_assets.leaderboard.release import Release, Sealing, damage, last_release, previous_release, read_index, seal
+from s2s_assets.leaderboard.release import Sealing, damage, last_release, previous_release, read_index, seal
 
 __all__ = [
     "Board",
@@ -20,10 +20,8 @@ __all__ = [
     "Clusters",
     "Facts",
     "ForestRow",
-    "Known",
     "Matrix",
     "Previous",
-    "Release",
     "Run",
     "Sealing",
     "build_board",

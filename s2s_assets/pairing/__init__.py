@@ -2,15 +2,12 @@
 
 from s2s_assets.pairing.cells import plan_level, playable_cells, tasks_level
 from s2s_assets.pairing.epochs import next_epoch, waiting_for
-from s2s_assets.pairing.quality import PlanQuality, SliceQuality, plan_quality
-from s2s_assets.pairing.schema import CELL_COLUMNS, METHOD_VERSION, PLAN_SCHEMA, empty_plan
+from s2s_assets.pairing.quality import plan_quality
+from s2s_assets.pairing.schema import METHOD_VERSION, PLAN_SCHEMA, empty_plan
 
 __all__ = [
-    "CELL_COLUMNS",
     "METHOD_VERSION",
     "PLAN_SCHEMA",
-    "PlanQuality",
-    "SliceQuality",
     "empty_plan",
     "next_epoch",
     "plan_level",

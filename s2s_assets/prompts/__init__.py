@@ -1,7 +1,7 @@
 """Prompts: scripts and their recordings, automated and human judgement, one take selected, audio normalized."""
 
 from s2s_assets.audio import METHOD_VERSION as NORMALIZED_METHOD_VERSION
-from s2s_assets.prompts.normalized import NormalizedPrompts, normalize_prompts
+from s2s_assets.prompts.normalized import normalize_prompts
 from s2s_assets.prompts.recorded import METHOD_VERSION as RECORDED_METHOD_VERSION
 from s2s_assets.prompts.recorded import prompts_without_take, record_prompts
 from s2s_assets.prompts.schema import NORMALIZED_AUDIO, RECORDED_PROMPTS
@@ -11,7 +11,6 @@ __all__ = [
     "NORMALIZED_METHOD_VERSION",
     "RECORDED_METHOD_VERSION",
     "RECORDED_PROMPTS",
-    "NormalizedPrompts",
     "normalize_prompts",
     "prompts_without_take",
     "record_prompts",

@@ -16,7 +16,7 @@ from s2s_assets.ranking.frames import (
 )
 from s2s_assets.ranking.halves import split_half_strengths
 from s2s_assets.ranking.rank import RankResult, rank, rank_specs
-from s2s_assets.ranking.records import BoardFit, BoardIntervals, EntityFit, EntityInterval, PairInterval
+from s2s_assets.ranking.records import BoardFit, BoardIntervals, EntityFit, EntityInterval
 from s2s_assets.ranking.spec import METHOD_VERSION, FitSpec, bootstrap_seed
 
 __all__ = [
@@ -31,7 +31,6 @@ __all__ = [
     "EntityFit",
     "EntityInterval",
     "FitSpec",
-    "PairInterval",
     "RankResult",
     "bootstrap_boards",
     "bootstrap_seed",

@@ -3,19 +3,18 @@
 from s2s_assets.ratings.assign import next_assignment
 from s2s_assets.ratings.exclude import exclude, restore, withdraw, withdrawn
 from s2s_assets.ratings.export import export_ratings
-from s2s_assets.ratings.files import RatingsFile, Repeats, RepeatsRule, read_ratings
+from s2s_assets.ratings.files import RatingsFile, RepeatsRule, read_ratings
 from s2s_assets.ratings.layouts import Layout
 from s2s_assets.ratings.leases import Assignment, Handout, expire_leases, heartbeat, media_blob
 from s2s_assets.ratings.options import columns_option, scores_option
 from s2s_assets.ratings.planted import plant, planted_strengths
 from s2s_assets.ratings.quality import QUALITY_VERSION, RATER_QUALITY, QualityRules, rater_quality_table
-from s2s_assets.ratings.raw import RejectedRow
 from s2s_assets.ratings.settled import Settled, settled_version
-from s2s_assets.ratings.snapshot import EXCLUSION_RULES, RATINGS, Snapshot, snapshot
-from s2s_assets.ratings.store import Rater, RatingsStore, answered_responses, enrol, status, utc_now
+from s2s_assets.ratings.snapshot import EXCLUSION_RULES, RATINGS, snapshot
+from s2s_assets.ratings.store import Rater, RatingsStore, enrol, status, utc_now
 from s2s_assets.ratings.submit import submit
 from s2s_assets.ratings.tasks import RATING_TASKS, rating_tasks_table, task_media, upsert_tasks
-from s2s_assets.ratings.transfer import Imported, as_written, import_ratings
+from s2s_assets.ratings.transfer import as_written, import_ratings
 
 __all__ = [
     "EXCLUSION_RULES",
@@ -25,18 +24,13 @@ __all__ = [
     "RATING_TASKS",
     "Assignment",
     "Handout",
-    "Imported",
     "Layout",
     "QualityRules",
     "Rater",
     "RatingsFile",
     "RatingsStore",
-    "RejectedRow",
-    "Repeats",
     "RepeatsRule",
     "Settled",
-    "Snapshot",
-    "answered_responses",
     "as_written",
     "columns_option",
     "enrol",

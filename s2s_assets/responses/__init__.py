@@ -4,8 +4,8 @@ from s2s_assets.responses.attempts import stored_attempts
 from s2s_assets.responses.collect import CollectResult, collect
 from s2s_assets.responses.exchange import exchange
 from s2s_assets.responses.limits import ProviderLimits
-from s2s_assets.responses.media import METHOD_VERSION, MediaResult, response_audio
-from s2s_assets.responses.records import Outcome, Prompt, Request, Status, Terms, Timings
+from s2s_assets.responses.media import METHOD_VERSION, response_audio
+from s2s_assets.responses.records import Outcome, Prompt, Request, Terms
 from s2s_assets.responses.request import resolve
 from s2s_assets.responses.retry import Backoff
 from s2s_assets.responses.schema import RESPONSE_AUDIO, RESPONSES
@@ -17,14 +17,11 @@ __all__ = [
     "RESPONSE_AUDIO",
     "Backoff",
     "CollectResult",
-    "MediaResult",
     "Outcome",
     "Prompt",
     "ProviderLimits",
     "Request",
-    "Status",
     "Terms",
-    "Timings",
     "build_responses",
     "collect",
     "exchange",
