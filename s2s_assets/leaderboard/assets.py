@@ -12,6 +12,7 @@ import pydantic
 
 from s2s_assets.leaderboard import (
     BoardInputs,
+    Previous,
     Run,
     Sealing,
     build_board,
@@ -41,7 +42,7 @@ from s2s_assets.ranking import bootstrap_seed, fits_to_frame, headline_rows, int
 from s2s_assets.ratings import EXCLUSION_RULES, QUALITY_VERSION, RatingsStore, planted_strengths
 from s2s_assets.rubrics import clusters_from_frame
 from s2s_assets.storage import Table
-from s2s_assets.study import OVERALL, StudyFolder
+from s2s_assets.study import OVERALL, Study
 
 OWNERS = ["team:evaluation"]
 PAGE_VERSION = "board-2"
@@ -65,20 +66,45 @@ def _exclusions(ratings: pl.DataFrame) -> dict[str, int]:
     return {str(name): int(n) for name, n in left_out["rule"].value_counts().sort("rule").iter_rows()}
 
 
-def _recovery(planted: Mapping[str, float], headline: list[dict[str, Any]]) -> tuple[str, ...]:
-    """How well a planted truth is recovered, where simulated raters had one."""
-    return (recovered(planted, headline).sentence,) if planted else ()
-
-
-def _run(folder: StudyFolder, ratings: Table) -> Run:
+def _run(study: Study, ratings: Table) -> Run:
     return Run(
         method_version=RANKING_VERSION,
-        seed=bootstrap_seed(folder.study),
-        resamples=folder.study.analysis.resamples,
+        seed=bootstrap_seed(study),
+        resamples=study.analysis.resamples,
         data_date=_data_date(ratings.frame),
         ratings_version=ratings.version,
         code_version=package_version("s2s-assets"),
         cleaning_version=QUALITY_VERSION,
+    )
+
+
+def _inputs(
+    study: Study,
+    tables: Mapping[str, Table],
+    responses: Mapping[str, Table],
+    planted: Mapping[str, float],
+    sealed: Previous | None,
+) -> BoardInputs:
+    """What the board is built from: the unpartitioned tables by name, and the responses by config."""
+    ratings, fits, cis = tables["ratings"], tables["bt_fits"].frame, tables["bootstrap_cis"].frame
+    found = clusters_from_frame(tables["rubric_clusters"].frame)
+    simulated = bool(_answers(ratings.frame)["simulated"].any()) or study.analysis.simulated
+    facts = facts_of(study, simulated=simulated)
+    answered = pl.concat([t.frame.select("config", "prompt", "status") for t in responses.values()])
+    prompts = tables["normalized_audio"].frame.filter(pl.col("status") == "ok")
+    all_fits = pl.concat([fits, fits_to_frame(found.fits)])
+    return BoardInputs(
+        facts=facts,
+        run=_run(study, ratings),
+        fits=all_fits,
+        cis=pl.concat([cis, intervals_to_frame(found.intervals)]),
+        coverage=coverage([str(c.key) for c in study.active_configs], answered, prompts),
+        clusters=clusters_of(found.clusters, all_fits),
+        quality=tables["rater_quality"].frame,
+        exclusions=_exclusions(ratings.frame),
+        paragraphs=(recovered(planted, headline_of(facts, fits, cis)).sentence,) if planted else (),
+        citation=CITATION,
+        previous=sealed,
     )
 
 
@@ -116,46 +142,25 @@ def leaderboard(
     folder = study.folder()
     store, home = study.store(folder.study), study.settings.home
     sealed = previous_release(home / "releases", ratings.version)
-    found = clusters_from_frame(rubric_clusters.frame)
     planted = planted_strengths(RatingsStore(study.engine(), folder.study.study))
+    tables = {
+        "normalized_audio": normalized_audio,
+        "ratings": ratings,
+        "rater_quality": rater_quality,
+        "bt_fits": bt_fits,
+        "bootstrap_cis": bootstrap_cis,
+        "rubric_clusters": rubric_clusters,
+    }
 
     def compute() -> pl.DataFrame:
-        simulated = bool(_answers(ratings.frame)["simulated"].any()) or folder.study.analysis.simulated
-        facts = facts_of(folder.study, simulated=simulated)
-        asked = [str(c.key) for c in folder.study.active_configs]
-        answered = pl.concat([t.frame.select("config", "prompt", "status") for t in responses.values()])
-        prompts = normalized_audio.frame.filter(pl.col("status") == "ok")
-        fits = pl.concat([bt_fits.frame, fits_to_frame(found.fits)])
-        board = build_board(
-            BoardInputs(
-                facts=facts,
-                run=_run(folder, ratings),
-                fits=fits,
-                cis=pl.concat([bootstrap_cis.frame, intervals_to_frame(found.intervals)]),
-                coverage=coverage(asked, answered, prompts),
-                clusters=clusters_of(found.clusters, fits),
-                quality=rater_quality.frame,
-                exclusions=_exclusions(ratings.frame),
-                paragraphs=_recovery(planted, headline_of(facts, bt_fits.frame, bootstrap_cis.frame)),
-                citation=CITATION,
-                previous=sealed,
-            )
-        )
+        board = build_board(_inputs(folder.study, tables, responses, planted, sealed))
         store_draft(store, board.files, stage.key)
         return board.leaderboard
 
     stage = Stage(
         asset="leaderboard",
         method_version=PAGE_VERSION,
-        inputs={
-            "normalized_audio": normalized_audio,
-            "responses": responses,
-            "ratings": ratings,
-            "rater_quality": rater_quality,
-            "bt_fits": bt_fits,
-            "bootstrap_cis": bootstrap_cis,
-            "rubric_clusters": rubric_clusters,
-        },
+        inputs={**tables, "responses": responses},
         settings=[folder.study.model_dump(mode="json"), None if sealed is None else sealed.release, planted],
         compute=compute,
         checks=leaderboard_checks(folder.study),
