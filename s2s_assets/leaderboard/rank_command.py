@@ -1,6 +1,7 @@
 """`s2s rank`: rank the entities of a ratings file of one's own, without a study."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -38,7 +39,7 @@ def _families(path: Path | None, by: By) -> dict[str, str]:
     try:
         given = yaml.safe_load(path.read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
-        raise InputError(f"{path}: cannot be read as YAML ({error})") from error
+        raise InputError(f"{path}: cannot be read as YAML ({' '.join(str(error).split())})") from error
     if not isinstance(given, dict) or not all(isinstance(models, list) for models in given.values()):
         raise InputError(f"{path}: expected `family: [models]` for each family")
     families: dict[str, str] = {}
@@ -110,6 +111,9 @@ def command(
     if read.frame.is_empty():
         raise RatingsError(f"{file}: no row counts, so there is nothing to rank")
     frame = read.frame.select(c for c in _RANKED if c in read.frame.columns)
+    if out is not None:
+        with _writing(out):
+            out.mkdir(parents=True, exist_ok=True)  # before the work, not after it
 
     def ranked(advance: Callable[[int], None]) -> RankResult:
         return rank(
@@ -129,11 +133,21 @@ def command(
         where = "" if dimension is None else f" or is on a prompt without {dimension}"
         raise RatingsError(f"{file}: every row compares one {by} with itself{where}, so there is nothing to rank")
     if out is not None:
-        console.print(f"written: {write_ranking(result, out, title=file.name)}", markup=False, soft_wrap=True)
+        with _writing(out):
+            page = write_ranking(result, out, title=file.name)
+        console.print(f"written: {page}", markup=False, soft_wrap=True)
     if as_json:
         emit(result.to_json())
     else:
         _show(result)
+
+
+@contextmanager
+def _writing(out: Path) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise InputError(f"--out {out}: cannot be written ({error.strerror}); name another folder") from error
 
 
 def _steps(frame: pl.DataFrame, rubrics: tuple[str, ...], by: By, dimension: Dimension | None) -> int:

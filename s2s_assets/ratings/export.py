@@ -32,20 +32,28 @@ def export_ratings(store: RatingsStore, path: Path, scripts: Sequence[Script], n
         The number of rows.
 
     Raises:
-        RatingsError: the file's name ends in none of .csv, .jsonl, .parquet.
+        RatingsError: the file's name ends in none of .csv, .jsonl, .parquet, or it cannot be written.
     """
     form = path.suffix.lower()
     if form not in FORMS:
         raise RatingsError(f"{path}: {form or 'no ending'!r}: expected a name that ends in {', '.join(FORMS)}")
     frame = snapshot(store, Settled("", now, 0), scripts).frame.select(_COLUMNS)
+    try:
+        _replace(frame, path, form)
+    except OSError as error:
+        raise RatingsError(f"{path}: cannot be written ({error.strerror or error}); name another file") from error
+    return frame.height
+
+
+def _replace(frame: pl.DataFrame, path: Path, form: str) -> None:
+    """Write beside the path and move there, so that nobody finds half a file."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    unfinished = path.with_name(f".{path.name}.{os.getpid()}")
+    unfinished = path.with_name(f".{os.getpid()}{form}")
     try:
         _write(frame, unfinished, form)
         unfinished.replace(path)
     finally:
         unfinished.unlink(missing_ok=True)
-    return frame.height
 
 
 def _write(frame: pl.DataFrame, path: Path, form: str) -> None:

@@ -103,7 +103,7 @@ def read_ratings(
             `scores`, or a repeat where they are errors.
     """
     columns, scores = columns_of(layout, columns or {}), scores_of(layout, scores)
-    raw = read_raw(path, {*NEEDED, *OPTIONAL, *columns.values()})
+    raw = read_raw(path, frozenset({*NEEDED, *OPTIONAL, *columns.values()}))
     named = arranged(_renamed(path, raw.frame, columns), layout, (*NEEDED, *OPTIONAL), path)
     missing = [name for name in NEEDED if name not in named.columns]
     if missing:
@@ -132,7 +132,7 @@ def _renamed(path: Path, frame: pl.DataFrame, columns: Mapping[str, str]) -> pl.
         raise RatingsError(
             f"--columns: {', '.join(unknown)} is no name of a ratings file: {', '.join((*NEEDED, *OPTIONAL))}"
         )
-    absent = sorted(set(columns.values()) - set(frame.columns))
+    absent = sorted(set(columns.values()) - set(frame.columns[1:]))
     if absent:
         raise RatingsError(f"{path}: no column {', '.join(absent)}; the file has {', '.join(frame.columns[1:])}")
     replaced = [name for name, foreign in columns.items() if name in frame.columns and name != foreign]
@@ -215,9 +215,9 @@ def _time(text: str | None) -> datetime | None:
         return None
     try:
         found = datetime.fromisoformat(text)
-    except ValueError:
+        return None if found.tzinfo is None else found.astimezone(UTC)
+    except (ValueError, OverflowError):  # overflow: in UTC it is before year 1 or after 9999
         return None
-    return None if found.tzinfo is None else found.astimezone(UTC)
 
 
 def _once_per_id(frame: pl.DataFrame) -> tuple[pl.DataFrame, int, list[RejectedRow]]:

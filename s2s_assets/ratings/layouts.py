@@ -39,10 +39,15 @@ def arranged(frame: pl.DataFrame, layout: Layout, known: Sequence[str], path: Pa
     """One answer a row.
 
     Raises:
-        RatingsError: a wide file without a column of scores.
+        RatingsError: a wide file without a column of scores, or with one of those that only other layouts have.
     """
     if layout != "wide":
         return frame
+    foreign = [name for name in ("score", "rubric") if name in frame.columns]
+    if foreign:
+        raise RatingsError(
+            f"{path}: column {foreign[0]} is of a file with one answer a row: rename it, or leave out --layout wide"
+        )
     rubrics = [c for c in frame.columns if c not in (ROW, *known) and _is_scores(frame[c])]
     if not rubrics:
         raise RatingsError(f"{path}: no column of scores from -3 to 3 beside {', '.join(frame.columns[1:])}")
@@ -57,6 +62,8 @@ def arranged(frame: pl.DataFrame, layout: Layout, known: Sequence[str], path: Pa
 
 def _is_scores(column: pl.Series) -> bool:
     """Whether a column holds scores: something, and mostly integers from -3 to 3."""
+    if column.dtype.is_nested() or column.dtype == pl.Binary:
+        return False
     given = column.cast(pl.String, strict=False).str.strip_chars().replace("", None).drop_nulls()
     values = given.cast(pl.Float64, strict=False)
     fitting = (values.is_between(-3, 3) & (values == values.round())).sum()

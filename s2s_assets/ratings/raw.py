@@ -9,7 +9,7 @@ import codecs
 import csv
 import io
 import json
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -42,7 +42,7 @@ class RawTable:
     """Rows that could not be read at all."""
 
 
-def read_raw(path: Path, wanted: Collection[str]) -> RawTable:
+def read_raw(path: Path, wanted: frozenset[str]) -> RawTable:
     """Read a file's rows.
 
     Args:
@@ -57,7 +57,7 @@ def read_raw(path: Path, wanted: Collection[str]) -> RawTable:
     except OSError as error:
         raise RatingsError(f"{path}: cannot be read ({error.strerror}); give a CSV, JSONL or Parquet file") from error
     if data[:4] == b"PAR1":
-        table = RawTable(_parquet(path, data), ())
+        table = RawTable(_parquet(path, data, wanted), ())
     else:
         text = _decoded(path, data)
         first = text.lstrip()[:1]
@@ -82,12 +82,26 @@ def _decoded(path: Path, data: bytes) -> str:
     return text
 
 
-def _parquet(path: Path, data: bytes) -> pl.DataFrame:
+def _parquet(path: Path, data: bytes, wanted: frozenset[str]) -> pl.DataFrame:
     try:
         frame = pl.read_parquet(io.BytesIO(data))
     except pl.exceptions.PolarsError as error:
         raise RatingsError(f"{path}: not a readable Parquet file ({error})") from error
+    for name in sorted(wanted & set(frame.columns)):
+        frame = frame.with_columns(_plain(path, frame[name]))
     return frame.drop(ROW, strict=False).with_row_index(ROW, offset=1).cast({ROW: pl.Int64})
+
+
+def _plain(path: Path, column: pl.Series) -> pl.Series:
+    refused = RatingsError(f"{path}: column {column.name} holds {column.dtype}: expected text or numbers")
+    if column.dtype.is_nested():
+        raise refused
+    if column.dtype != pl.Binary:
+        return column
+    try:
+        return column.cast(pl.String)  # some writers leave text unmarked
+    except pl.exceptions.ComputeError as error:
+        raise refused from error
 
 
 def _json_lines(text: str) -> RawTable:
@@ -99,8 +113,16 @@ def _json_lines(text: str) -> RawTable:
             continue
         try:
             found = json.loads(line)
+            if "\\ud" in line.lower():
+                json.dumps(found, ensure_ascii=False).encode()  # half of a surrogate pair is no text
+        except UnicodeEncodeError:
+            rejected.append(RejectedRow(number, "not Unicode text: it holds half of a surrogate pair"))
+            continue
         except ValueError as error:
             rejected.append(RejectedRow(number, f"not JSON: {error}"))
+            continue
+        except RecursionError:
+            rejected.append(RejectedRow(number, "not JSON that can be read: nested too deeply"))
             continue
         if isinstance(found, dict):
             rows.append(number)
@@ -118,7 +140,7 @@ def _cell(value: Any) -> str | None:
     return json.dumps(value)
 
 
-def _csv(path: Path, text: str, wanted: Collection[str]) -> RawTable:
+def _csv(path: Path, text: str, wanted: frozenset[str]) -> RawTable:
     delimiter = max(_DELIMITERS, key=lambda d: _recognised(text, d, wanted))
     records = _records(path, text, delimiter)
     _, header = next(records)
@@ -138,9 +160,9 @@ def _csv(path: Path, text: str, wanted: Collection[str]) -> RawTable:
     return RawTable(pl.DataFrame({ROW: pl.Series(rows, dtype=pl.Int64), **columns}), tuple(rejected))
 
 
-def _recognised(text: str, delimiter: str, wanted: Collection[str]) -> tuple[int, int]:
+def _recognised(text: str, delimiter: str, wanted: frozenset[str]) -> tuple[int, int]:
     header = next(csv.reader(io.StringIO(text.lstrip("\r\n"), newline=""), delimiter=delimiter))
-    return len({name.strip() for name in header} & set(wanted)), len(header)
+    return len({name.strip() for name in header} & wanted), len(header)
 
 
 def _records(path: Path, text: str, delimiter: str) -> Iterator[tuple[int, list[str]]]:

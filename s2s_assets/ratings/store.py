@@ -9,11 +9,12 @@ from typing import Any
 
 from sqlalchemy import Connection, Engine, Row, Table, func, select
 from sqlalchemy.dialects import postgresql, sqlite
+from sqlalchemy.exc import DBAPIError
 
 from s2s_assets.ratings.migrations import migrate
 from s2s_assets.ratings.schema import answer, assignment, pair, rater, slot, study_identity
 from s2s_assets.storage import reading
-from s2s_assets.study import IdentityError
+from s2s_assets.study import IdentityError, StoreError
 
 Clock = Callable[[], datetime]
 """Tells the aware time; simulated raters bring their own."""
@@ -40,13 +41,18 @@ class RatingsStore:
 
     Raises:
         IdentityError: the database belongs to another study.
+        StoreError: the database cannot be reached, or is none.
     """
 
     def __init__(self, engine: Engine, study: str) -> None:
         self.engine = engine
         self.study = study
-        migrate(engine)
-        self._claim()
+        try:
+            migrate(engine)
+            self._claim()
+        except DBAPIError as error:
+            said = str(error.orig).strip().partition("\n")[0]
+            raise StoreError(f"the ratings database cannot be opened ({said}): check S2S_DATABASE_URL") from error
 
     def writing(self) -> AbstractContextManager[Connection]:
         """A transaction that may write; on SQLite it holds the write lock from its start."""

@@ -25,7 +25,7 @@ def open_engine(url: str) -> Engine:
     The folder of a SQLite file is made where it is missing. No connection is opened yet.
 
     Raises:
-        InputError: a URL of no such form.
+        InputError: a URL of no such form, or a SQLite file's folder that cannot be made.
     """
     try:
         parsed = make_url(url)
@@ -54,11 +54,18 @@ def _postgres(url: URL) -> Engine:
 
 def _sqlite(url: URL) -> Engine:
     if url.database and url.database != ":memory:":
-        Path(url.database).parent.mkdir(parents=True, exist_ok=True)
+        _make_folder(Path(url.database).parent)
     engine = create_engine(url, connect_args={"timeout": _BUSY_TIMEOUT_MS / 1000})
     event.listen(engine, "connect", _prepare)
     event.listen(engine, "begin", _begin)
     return engine
+
+
+def _make_folder(folder: Path) -> None:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise InputError(f"{folder}: no folder for the ratings database: {error.strerror}") from error
 
 
 def _prepare(connection: Any, _record: Any) -> None:

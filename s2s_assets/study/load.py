@@ -12,6 +12,7 @@ Tags are separated by `;`. All faults of all files are collected before the fold
 not there is no fault: the folder of a private study travels without its audio.
 """
 
+import os
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
@@ -83,7 +84,7 @@ def read_folder(folder: Path) -> tuple[StudyFolder | None, list[Finding]]:
 
     Returns the folder, None where study.yaml is refused, and all that is wrong with it, in the order of the files.
     """
-    if not folder.is_dir():
+    if not os.path.isdir(folder):  # noqa: PTH112 - Path.is_dir raises on a name that is too long
         return None, [Finding(str(folder), None, "", "no such folder; `s2s study new FOLDER` makes one")]
     study, findings = _read_study(folder)
     rows = _rows(folder, PROMPTS_FILE, *_PROMPT_COLUMNS)

@@ -17,9 +17,9 @@ def new_study(folder: Path) -> list[str]:
     Raises:
         StudyError: the folder holds something already, or cannot be made.
     """
-    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
-        raise StudyError(f"{folder} is not an empty folder; name a new one")
     try:
+        if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+            raise StudyError(f"{folder} is not an empty folder; name a new one")
         shutil.copytree(TEMPLATE, folder, dirs_exist_ok=True, ignore=shutil.ignore_patterns("__pycache__"))
     except OSError as error:
         raise StudyError(f"{folder} cannot be made: {error}") from error

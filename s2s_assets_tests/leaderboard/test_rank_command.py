@@ -97,6 +97,14 @@ def test_wrong_calls_end_in_two_with_a_reason(six: Path, options: tuple[str, ...
     assert not done.stdout
 
 
+@pytest.mark.parametrize("out", ["six.csv", "six.csv/x", "long" * 80])
+def test_a_folder_that_cannot_be_written_is_a_wrong_call(six: Path, out: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(six.parent)
+    done = call(six, "--resamples", "0", "--out", out, "--json")
+    assert (done.exit_code, done.stdout) == (2, "")
+    assert out in done.stderr
+
+
 def test_missing_and_empty_files_end_in_two(tmp_path: Path) -> None:
     empty = tmp_path / "empty.csv"
     empty.touch()

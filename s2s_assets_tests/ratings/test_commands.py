@@ -63,6 +63,9 @@ def test_people_get_words(environment, answers) -> None:
         ("import", "answers.csv", "--scores", "left=9"),
         ("import", "answers.csv", "--columns", "rater"),
         ("export", "out.xlsx"),
+        ("export", "answers.csv/out.csv"),
+        ("export", "folder.csv"),
+        ("export", f"{'long' * 80}.csv"),
         ("exclude", "rater", "nobody", "--by", "ada", "--reason", "noise"),
         ("withdraw", "nothing", "--by", "ada", "--reason", "noise"),
         ("exclude", "rater", "r", "--by", "ada"),
@@ -70,6 +73,7 @@ def test_people_get_words(environment, answers) -> None:
 )
 def test_a_wrong_call_ends_in_two(environment, answers, words, monkeypatch) -> None:
     monkeypatch.chdir(answers.parent)
+    Path("folder.csv").mkdir()
     done = run(environment, *words)
     assert done.exit_code == 2, done.output
     assert done.stdout == ""
@@ -82,6 +86,26 @@ def test_another_studys_database_is_refused(environment, tmp_path) -> None:
     done = run(environment | {"S2S_DATABASE_URL": url}, "status", "--json")
     assert done.exit_code == 2
     assert "holds study 'other', not 'demo'" in " ".join(done.stderr.split())
+
+
+@pytest.mark.parametrize(
+    ("url", "status", "reason"),
+    [
+        ("sqlite:///answers.csv", 1, "cannot be opened (file is not a database)"),
+        ("sqlite:///.", 1, "cannot be opened (unable to open database file)"),
+        ("sqlite:///answers.csv/x.sqlite", 2, "no folder for the ratings database"),
+        ("postgresql://ada:hush@127.0.0.1:1/none", 1, "Connection refused"),
+    ],
+)
+def test_a_database_that_cannot_be_opened_is_one_message(
+    environment, answers, monkeypatch, url: str, status: int, reason: str
+) -> None:
+    monkeypatch.chdir(answers.parent)
+    done = run(environment | {"S2S_DATABASE_URL": url}, "status", "--json")
+    assert (done.exit_code, done.stdout) == (status, "")
+    assert reason in done.stderr
+    assert "hush" not in done.stderr
+    assert len(done.stderr.splitlines()) == 1
 
 
 def test_exclusions_are_signed_and_can_be_lifted(environment, answers, plan_of, media_of) -> None:

@@ -204,6 +204,53 @@ def test_jsonl_rows_that_are_no_objects_are_named(tmp_path: Path) -> None:
 IDS = f"rating_id,{HEADER}"
 
 
+@pytest.mark.parametrize(
+    ("line", "reason"),
+    [
+        (
+            '{"prompt": "\\ud800", "rater": "r", "config_a": "x", "config_b": "y", "score": 1}',
+            "half of a surrogate pair",
+        ),
+        ('{"prompt": ' * 100_000, "nested too deeply"),
+        ('{"prompt": "p", "rater": "r", "config_a": "x", "config_b": "y", "score": %s}' % ("9" * 5000), "not JSON"),
+    ],
+    ids=["surrogate", "nested", "long number"],
+)
+def test_jsonl_lines_that_hold_no_text_are_named(tmp_path: Path, line: str, reason: str) -> None:
+    good = '{"prompt": "\\ud83d\\ude00", "rater": "r", "config_a": "x", "config_b": "y", "score": 1}'
+    found = read(tmp_path, f"{good}\n{line}\n", "ratings.jsonl")
+    assert answers(found) == [("😀", "r", "x", "y", 1)]
+    assert [r.row for r in found.rejected] == [2]
+    assert reason in found.rejected[0].reason
+
+
+def test_times_that_no_calendar_holds_in_utc_are_named(tmp_path: Path) -> None:
+    rows = ("p1,r1,x,y,1,0001-01-01T00:00:00+14:00", "p1,r1,x,y,1,9999-12-31T23:59:59-12:00")
+    found = read(tmp_path, csv_of(*rows, header=f"{HEADER},submitted_at"))
+    assert [(r.row, "expected ISO 8601" in r.reason) for r in found.rejected] == [(2, True), (3, True)]
+
+
+def test_parquet_columns_hold_text_or_are_refused(tmp_path: Path) -> None:
+    names = {"rater": ["r"], "config_a": ["x"], "config_b": ["y"], "score": [1], "extra": [[1, 2]]}
+    path = tmp_path / "ratings.parquet"
+    pl.DataFrame({"prompt": [b"p"], **names}).write_parquet(path)
+    assert answers(read_ratings(path)) == [("p", "r", "x", "y", 1)]
+    for wrong in ([["p"]], [{"a": 1}], [b"\xff"]):
+        pl.DataFrame({"prompt": wrong, **names}).write_parquet(path)
+        with pytest.raises(RatingsError, match=r"column prompt holds .*: expected text or numbers"):
+            read_ratings(path)
+
+
+def test_the_number_of_a_row_is_no_column(tmp_path: Path) -> None:
+    with pytest.raises(RatingsError, match="no column file_row"):
+        read(tmp_path, csv_of(*GOOD), columns={"rater": "file_row"})
+
+
+def test_wide_files_have_no_column_of_one_score(tmp_path: Path) -> None:
+    with pytest.raises(RatingsError, match="column score is of a file with one answer a row"):
+        read(tmp_path, csv_of("p1,r1,x,y,1,2", header=f"{HEADER},warmth"), layout="wide")
+
+
 def test_one_id_counts_once(tmp_path: Path) -> None:
     found = read(
         tmp_path,
