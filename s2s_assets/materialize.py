@@ -9,7 +9,7 @@ from pathlib import Path
 import click
 
 from s2s_assets.definitions import defs
-from s2s_assets.orchestration import Driver, RunFailedError, StudyResource, live_keys, open_instance
+from s2s_assets.orchestration import CONFIG_SET, Driver, RunFailedError, StudyResource, live_keys, open_instance
 from s2s_assets.study import ConfigKey, InputError, Study
 from s2s_assets.study.console import console, guard, progress
 
@@ -61,7 +61,7 @@ def collect_one(driver: Driver, study: Study, partition: str) -> None:
     if study.config(key) is None:
         known = ", ".join(str(c.key) for c in study.active_configs)
         raise InputError(f"--partition {key!r} is no config of study {study.study}; expected one of {known}")
-    driver.instance.add_dynamic_partitions("s2s_config", [key])
+    driver.instance.add_dynamic_partitions(CONFIG_SET, [key])
     driver.run_job("collect", partition=key)
     say(f"{key}: responses collected")
 

@@ -29,6 +29,7 @@ from s2s_assets.leaderboard import (
 from s2s_assets.leaderboard.checks import LEADERBOARD_SPECS, leaderboard_checks, red_checks
 from s2s_assets.leaderboard.drafts import current_draft, lay_out, put_draft_in_force, store_draft
 from s2s_assets.orchestration import (
+    OWNERS,
     Stage,
     StageEvent,
     StudyResource,
@@ -44,7 +45,6 @@ from s2s_assets.rubrics import clusters_from_frame
 from s2s_assets.storage import Table
 from s2s_assets.study import OVERALL, Study
 
-OWNERS = ["team:evaluation"]
 PAGE_VERSION = "board-2"
 CITATION = "s2s_assets: ranking speech-to-speech models by human preference (Apache-2.0), see CITATION.cff"
 

@@ -5,13 +5,8 @@ Only this room, the rooms' doors (`assets.py`, `checks.py`, `sensors.py`) and `d
 
 from s2s_assets.orchestration.drive import Driver, RunFailedError, dagster_home, open_instance
 from s2s_assets.orchestration.io_manager import TableIOManager
-from s2s_assets.orchestration.metadata import (
-    column_schema,
-    markdown_table,
-    png_metadata,
-    preview,
-)
-from s2s_assets.orchestration.partitions import CONFIGS, config_of_run, live_keys
+from s2s_assets.orchestration.metadata import OWNERS, markdown_table, png_metadata, preview
+from s2s_assets.orchestration.partitions import CONFIG_SET, CONFIGS, config_of_run, live_keys
 from s2s_assets.orchestration.reconcile import (
     LEVEL_TAG,
     SENSOR_INTERVAL_S,
@@ -23,11 +18,13 @@ from s2s_assets.orchestration.reconcile import (
     settle,
 )
 from s2s_assets.orchestration.resources import StudyResource, Withdrawals
-from s2s_assets.orchestration.stage import Check, Stage, StageEvent, run_stage, stored
+from s2s_assets.orchestration.stage import Check, Stage, StageEvent, run_stage
 
 __all__ = [
     "CONFIGS",
+    "CONFIG_SET",
     "LEVEL_TAG",
+    "OWNERS",
     "SENSOR_INTERVAL_S",
     "WANTED_TAG",
     "Check",
@@ -40,7 +37,6 @@ __all__ = [
     "TableIOManager",
     "Verdict",
     "Withdrawals",
-    "column_schema",
     "config_of_run",
     "dagster_home",
     "is_settled",
@@ -52,5 +48,4 @@ __all__ = [
     "reconcile",
     "run_stage",
     "settle",
-    "stored",
 ]

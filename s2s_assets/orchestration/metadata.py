@@ -7,6 +7,8 @@ from typing import Any
 import dagster as dg
 import polars as pl
 
+OWNERS = ["team:evaluation"]
+"""Of every asset."""
 _PRIVATE = {"text", "input_transcript", "output_transcript", "thinking", "message", "comment", "usage", "draws"}
 _MAX_PNG_BYTES = 30_000
 

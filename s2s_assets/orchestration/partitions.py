@@ -8,12 +8,14 @@ import dagster as dg
 
 from s2s_assets.study import Config, ConfigKey, Study
 
-CONFIGS = dg.DynamicPartitionsDefinition(name="s2s_config")
+CONFIG_SET = "s2s_config"
+"""Name of the partition set."""
+CONFIGS = dg.DynamicPartitionsDefinition(name=CONFIG_SET)
 
 
 def live_keys(instance: dg.DagsterInstance, study: Study) -> list[str]:
     """Registered keys that the study has as active configs, in the study's order."""
-    registered = set(instance.get_dynamic_partitions("s2s_config"))
+    registered = set(instance.get_dynamic_partitions(CONFIG_SET))
     return [str(c.key) for c in study.active_configs if str(c.key) in registered]
 
 

@@ -7,6 +7,7 @@ import dagster as dg
 import polars as pl
 
 from s2s_assets.orchestration import (
+    OWNERS,
     Stage,
     StageEvent,
     StudyResource,
@@ -88,7 +89,7 @@ def _describe(plan: pl.DataFrame, cells: pl.DataFrame, withdrawn: frozenset[str]
 @dg.asset(
     group_name="pairing",
     kinds={"python", "parquet"},
-    owners=["team:evaluation"],
+    owners=OWNERS,
     check_specs=SPECS,
     code_version=METHOD_VERSION,
 )

@@ -7,7 +7,8 @@ from typing import Any
 import dagster as dg
 import polars as pl
 
-from s2s_assets.orchestration import Stage, StageEvent, StudyResource, markdown_table, preview, run_stage
+from s2s_assets.audio import read_audio_file
+from s2s_assets.orchestration import OWNERS, Stage, StageEvent, StudyResource, markdown_table, preview, run_stage
 from s2s_assets.prompts import (
     NORMALIZED_METHOD_VERSION,
     RECORDED_METHOD_VERSION,
@@ -17,9 +18,7 @@ from s2s_assets.prompts import (
 )
 from s2s_assets.prompts.checks import NORMALIZED_SPECS, RECORDED_SPECS, normalized_checks, recorded_checks
 from s2s_assets.storage import Table
-from s2s_assets.study import AudioError, StudyFolder, sha256_hex
-
-OWNERS = ["team:evaluation"]
+from s2s_assets.study import StudyFolder, sha256_hex
 
 
 def read_file(path: Path) -> bytes | None:
@@ -28,11 +27,7 @@ def read_file(path: Path) -> bytes | None:
     Raises:
         AudioError: something else than a regular file has that name.
     """
-    if not path.exists():
-        return None
-    if not path.is_file():
-        raise AudioError(f"{path.name}: not a regular file")
-    return path.read_bytes()
+    return read_audio_file(path) if path.exists() else None
 
 
 def _contents(folder: StudyFolder) -> list[Any]:

@@ -1,7 +1,7 @@
 """Ratings to rankings: ordinal Bradley-Terry fits, cross-checks, clustered resampling, ranks."""
 
 from s2s_assets.ranking.boards import dropped_raters, headline_rows, slice_values, standard_boards
-from s2s_assets.ranking.bootstrap import bootstrap_boards, selections
+from s2s_assets.ranking.bootstrap import bootstrap_boards
 from s2s_assets.ranking.counts import entity_of
 from s2s_assets.ranking.crosschecks import EXPECTED_SPEARMAN
 from s2s_assets.ranking.elo import ANCHOR_ELO, ELO_PER_STRENGTH, to_elo
@@ -44,7 +44,6 @@ __all__ = [
     "intervals_to_frame",
     "rank",
     "rank_specs",
-    "selections",
     "slice_values",
     "split_half_strengths",
     "standard_boards",

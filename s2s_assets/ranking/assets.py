@@ -6,7 +6,7 @@ from typing import Any
 import dagster as dg
 import polars as pl
 
-from s2s_assets.orchestration import Stage, StageEvent, StudyResource, markdown_table, preview, run_stage
+from s2s_assets.orchestration import OWNERS, Stage, StageEvent, StudyResource, markdown_table, preview, run_stage
 from s2s_assets.ranking import (
     METHOD_VERSION,
     FitSpec,
@@ -23,8 +23,6 @@ from s2s_assets.ranking import (
 from s2s_assets.ranking.checks import CIS_SPECS, FITS_SPECS, cis_checks, fits_checks
 from s2s_assets.storage import Table
 from s2s_assets.study import Study
-
-OWNERS = ["team:evaluation"]
 
 
 def boards_of(study: Study, ratings: pl.DataFrame) -> tuple[FitSpec, ...]:

@@ -89,11 +89,6 @@ def resample(
     return values
 
 
-def selections(fits: Sequence[BoardFit]) -> int:
-    """How many times each resample is counted: `progress` reaches this times the number of resamples."""
-    return len(by_selection(fit.spec for fit in fits))
-
-
 def summarise(board: Prepared, draws: FloatArray) -> BoardIntervals:
     """Everything that is read off the draws (E, resamples) of a board, entities in the fit's order."""
     ordinal = board.ordinal

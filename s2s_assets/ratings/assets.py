@@ -8,6 +8,7 @@ import dagster as dg
 import polars as pl
 
 from s2s_assets.orchestration import (
+    OWNERS,
     Stage,
     StageEvent,
     StudyResource,
@@ -32,7 +33,6 @@ from s2s_assets.ratings import (
 from s2s_assets.ratings.checks import QUALITY_SPECS, quality_checks
 from s2s_assets.storage import Table
 
-OWNERS = ["team:evaluation"]
 TASKS_VERSION = "tasks-1"
 SNAPSHOT_VERSION = "ratings-1"
 

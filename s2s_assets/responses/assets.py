@@ -11,6 +11,7 @@ import polars as pl
 
 from s2s_assets.orchestration import (
     CONFIGS,
+    OWNERS,
     Stage,
     StageEvent,
     StudyResource,
@@ -32,7 +33,6 @@ from s2s_assets.responses.checks import AUDIO_SPECS, RESPONSES_SPECS, coverage, 
 from s2s_assets.storage import Table
 from s2s_assets.study import digest
 
-OWNERS = ["team:evaluation"]
 RESPONSES_VERSION = "responses-1"
 LOG_EVERY_S = 5.0
 

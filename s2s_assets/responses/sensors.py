@@ -2,7 +2,16 @@
 
 import dagster as dg
 
-from s2s_assets.orchestration import CONFIGS, SENSOR_INTERVAL_S, Level, StudyResource, Verdict, is_settled, reconcile
+from s2s_assets.orchestration import (
+    CONFIG_SET,
+    CONFIGS,
+    SENSOR_INTERVAL_S,
+    Level,
+    StudyResource,
+    Verdict,
+    is_settled,
+    reconcile,
+)
 from s2s_assets.responses import wanted_responses
 from s2s_assets.storage import StudyStore
 from s2s_assets.study import Config, Study
@@ -10,7 +19,7 @@ from s2s_assets.study import Config, Study
 
 def missing_keys(instance: dg.DagsterInstance, study: Study) -> list[str]:
     """Active configs of the study that are not registered as partitions yet."""
-    registered = set(instance.get_dynamic_partitions("s2s_config"))
+    registered = set(instance.get_dynamic_partitions(CONFIG_SET))
     return [str(c.key) for c in study.active_configs if str(c.key) not in registered]
 
 

@@ -6,7 +6,7 @@ from typing import Any
 import dagster as dg
 import polars as pl
 
-from s2s_assets.orchestration import Stage, StageEvent, StudyResource, markdown_table, run_stage
+from s2s_assets.orchestration import OWNERS, Stage, StageEvent, StudyResource, markdown_table, run_stage
 from s2s_assets.ranking import bootstrap_seed, dropped_raters, fits_from_frame, intervals_from_frame
 from s2s_assets.rubrics import METHOD_VERSION, cluster_study, clusters_from_frame, clusters_to_frame
 from s2s_assets.rubrics.checks import SPECS, cluster_checks
@@ -42,7 +42,7 @@ def _describe(frame: pl.DataFrame) -> Mapping[str, Any]:
 @dg.asset(
     group_name="rubrics",
     kinds={"python", "numpy"},
-    owners=["team:evaluation"],
+    owners=OWNERS,
     code_version=METHOD_VERSION,
     check_specs=SPECS,
 )

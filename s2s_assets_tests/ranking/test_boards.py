@@ -19,7 +19,6 @@ from s2s_assets.ranking import (
     fits_to_frame,
     intervals_from_frame,
     intervals_to_frame,
-    selections,
     slice_values,
     standard_boards,
 )
@@ -114,7 +113,9 @@ def test_boards_resampled_together_equal_boards_resampled_alone(
 def test_progress_reaches_resamples_times_selections(ratings: pl.DataFrame, fits: tuple[BoardFit, ...]) -> None:
     steps: list[int] = []
     bootstrap_boards(ratings, fits, FAMILIES, resamples=30, progress=steps.append)
-    assert sum(steps) == 30 * selections(fits)
+    specs = [fit.spec for fit in fits]
+    selections = {(s.rubrics, s.slice_dimension, s.slice_value, s.variant) for s in specs}
+    assert sum(steps) == 30 * len(selections)
 
 
 def through_parquet(frame: pl.DataFrame) -> pl.DataFrame:
