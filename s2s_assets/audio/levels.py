@@ -13,9 +13,9 @@ smoothed envelope and hangover are left out: short gaps between words do not cou
 """
 
 import numpy as np
-from numpy.typing import NDArray
 
 from s2s_assets.audio.clip import Samples
+from s2s_assets.study import Floats
 
 FRAME_MS = 10
 SILENCE_DBFS = -50.0
@@ -28,7 +28,7 @@ def decibels(power: float) -> float:
     return float(10 * np.log10(power))
 
 
-def frame_powers(samples: Samples, rate_hz: int) -> NDArray[np.float64]:
+def frame_powers(samples: Samples, rate_hz: int) -> Floats:
     """Power of every whole 10 ms frame from the start, of its loudest channel; shape (frames of 10 ms,)."""
     length = _frame_length(rate_hz)
     count = len(samples) // length
@@ -52,13 +52,13 @@ def silent_ends(samples: Samples, rate_hz: int) -> tuple[int, int]:
     return ends[0], ends[1]
 
 
-def noise_floor_dbfs(powers: NDArray[np.float64]) -> float | None:
+def noise_floor_dbfs(powers: Floats) -> float | None:
     """Noise floor of a clip with these frame powers; None where all is digital silence."""
     sounding = powers[powers > 0]
     return decibels(float(np.percentile(sounding, NOISE_PERCENTILE))) if len(sounding) else None
 
 
-def speech_level_dbfs(powers: NDArray[np.float64]) -> float | None:
+def speech_level_dbfs(powers: Floats) -> float | None:
     """Level of the active part of a clip with these frame powers; None where all is digital silence."""
     loudest_first = np.sort(powers[powers > 0])[::-1]
     if not len(loudest_first):

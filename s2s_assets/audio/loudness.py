@@ -18,9 +18,9 @@ signal on two channels is 3.01 LU louder.
 from functools import lru_cache
 
 import numpy as np
-from numpy.typing import NDArray
 
 from s2s_assets.audio.clip import Samples
+from s2s_assets.study import Floats
 
 HOPS_A_SECOND = 10
 HOPS_A_BLOCK = 4
@@ -32,7 +32,7 @@ _OFFSET_LU = -0.691
 _WEIGHTS = {1: (1.0,), 2: (1.0, 1.0), 3: (1.0, 1.0, 1.0), 4: (1.0, 1.0, 1.41, 1.41), 5: (1.0, 1.0, 1.0, 1.41, 1.41)}
 
 
-def block_powers(samples: Samples, rate_hz: int) -> NDArray[np.float64]:
+def block_powers(samples: Samples, rate_hz: int) -> Floats:
     """Weighted power z_j of every whole 400 ms block, shape (blocks,); empty below 0.4 s.
 
     `samples` has 1 to 5 channels and a rate of at least 4 kHz.
@@ -46,11 +46,11 @@ def block_powers(samples: Samples, rate_hz: int) -> NDArray[np.float64]:
 
     weighted = sosfilt(_k_weighting(rate_hz), samples[: edges[-1]].T, axis=-1)
     energy = np.add.reduceat(_WEIGHTS[samples.shape[1]] @ np.square(weighted), edges[:-1])
-    sums: NDArray[np.float64] = np.convolve(energy, np.ones(HOPS_A_BLOCK), "valid")
+    sums: Floats = np.convolve(energy, np.ones(HOPS_A_BLOCK), "valid")
     return sums / (edges[HOPS_A_BLOCK:] - edges[:-HOPS_A_BLOCK])
 
 
-def gated_loudness(powers: NDArray[np.float64]) -> float | None:
+def gated_loudness(powers: Floats) -> float | None:
     """Integrated loudness in LUFS of blocks with these powers; None where no block is above -70 LUFS."""
     audible = powers[powers > _power(ABSOLUTE_GATE_LUFS)]
     if not len(audible):
@@ -69,7 +69,7 @@ def _power(lufs: float) -> float:
 
 
 @lru_cache(maxsize=32)
-def _k_weighting(rate_hz: int) -> NDArray[np.float64]:
+def _k_weighting(rate_hz: int) -> Floats:
     """The two biquads at a rate, shape (2, 6): b0 b1 b2 a0 a1 a2."""
     import pyloudnorm
 

@@ -11,7 +11,6 @@ target. The result is measured again from the rounded samples.
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
 from s2s_assets.audio.clip import Clip
 from s2s_assets.audio.encoding import quantize
@@ -20,7 +19,7 @@ from s2s_assets.audio.loudness import block_powers, gated_loudness
 from s2s_assets.audio.measures import Measures, measure
 from s2s_assets.audio.trim import kept_part
 from s2s_assets.audio.true_peak import true_peak
-from s2s_assets.study import AudioError
+from s2s_assets.study import AudioError, Floats
 
 METHOD_VERSION = "normalize-1"
 """Changes whenever the same recording would come out as other samples."""
@@ -74,7 +73,7 @@ def normalize(clip: Clip, target_lufs: float = -23.0, ceiling_dbtp: float = -1.0
     )
 
 
-def _gain_to(powers: NDArray[np.float64], target_lufs: float) -> float:
+def _gain_to(powers: Floats, target_lufs: float) -> float:
     """Gain in dB that brings blocks of these powers to a loudness, the absolute gate taken into account."""
     found = gated_loudness(powers)
     if found is None:

@@ -14,9 +14,9 @@ and speech costs a small part of the work.
 """
 
 import numpy as np
-from numpy.typing import NDArray
 
 from s2s_assets.audio.clip import Samples
+from s2s_assets.study import Floats
 
 PHASES = 8
 _REACH = 16
@@ -24,7 +24,7 @@ _BETA = 6.0
 _BLOCK = 512
 
 
-def _weights() -> NDArray[np.float64]:
+def _weights() -> Floats:
     """Interpolation weights, shape (2·reach, phases - 1)."""
     taps = np.arange(-_REACH + 1, _REACH + 1)[:, None]
     distance = np.arange(1, PHASES)[None, :] / PHASES - taps
@@ -45,7 +45,7 @@ def true_peak(samples: Samples) -> float:
     return peak
 
 
-def _channel_peak(channel: NDArray[np.float64], peak: float) -> float:
+def _channel_peak(channel: Floats, peak: float) -> float:
     """The larger of `peak` and the channel's interpolated peak."""
     blocks = -(-(len(channel) + 2 * _REACH) // _BLOCK)
     padded = np.zeros(blocks * _BLOCK + 2 * _REACH)

@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from s2s_assets.ranking import ANCHOR_ELO, to_elo
+from s2s_assets.study import Floats, Ints
 
 
 @dataclass(frozen=True)
@@ -90,7 +90,7 @@ def _by_model(planted: Mapping[str, float]) -> dict[str, float]:
     return {model: float(np.mean(strengths)) for model, strengths in of_model.items()}
 
 
-def _ranks(values: npt.NDArray[np.float64]) -> npt.NDArray[np.int64]:
+def _ranks(values: Floats) -> Ints:
     """0 for the largest; equal values in their order."""
     ranks = np.empty(values.size, dtype=np.int64)
     ranks[np.argsort(-values, kind="stable")] = np.arange(values.size)

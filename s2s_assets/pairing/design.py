@@ -21,10 +21,10 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from s2s_assets.pairing.arrays import Ints
 from s2s_assets.pairing.hamiltonian import decompose, walk
 from s2s_assets.pairing.state import PlanState
 from s2s_assets.pairing.tours import least_met_tour
+from s2s_assets.study import Ints
 
 RELABELLINGS = 64
 """Relabellings tried for a block that cannot hold every pair equally often."""

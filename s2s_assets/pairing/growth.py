@@ -15,9 +15,9 @@ import numpy as np
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
-from s2s_assets.pairing.arrays import Floats, Ints
 from s2s_assets.pairing.design import prompt_order
 from s2s_assets.pairing.state import PlanState
+from s2s_assets.study import Floats, Ints
 
 
 def heal_holes(state: PlanState, rng: np.random.Generator) -> None:

@@ -8,7 +8,7 @@ zigzag to one further vertex decomposes K_2m+1 into m Hamiltonian *cycles* (E. L
 
 import numpy as np
 
-from s2s_assets.pairing.arrays import Ints
+from s2s_assets.study import Ints
 
 
 def decompose(n: int) -> Ints:

@@ -26,10 +26,9 @@ import polars as pl
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
-from s2s_assets.pairing.arrays import Bools, Floats, Ints
 from s2s_assets.pairing.schema import CELL_COLUMNS, check_cells
 from s2s_assets.pairing.state import PlanState, build_state
-from s2s_assets.study import DIMENSIONS
+from s2s_assets.study import DIMENSIONS, Bools, Floats, Ints
 
 MAX_SHARE_RATIO = 1.25
 MAX_EXCESS = 2.0

@@ -8,8 +8,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from s2s_assets.pairing.arrays import Bools, Ints
-from s2s_assets.study import DIMENSIONS
+from s2s_assets.study import DIMENSIONS, Bools, Ints
 
 
 class Edge(NamedTuple):

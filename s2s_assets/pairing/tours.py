@@ -7,7 +7,7 @@ long as that lowers the total, best exchange first. A path is a cycle with one m
 
 import numpy as np
 
-from s2s_assets.pairing.arrays import Floats, Ints
+from s2s_assets.study import Floats, Ints
 
 STARTS = 3
 """Random tours that are improved; the best is taken."""

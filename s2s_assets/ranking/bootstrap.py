@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 import numpy as np
 import polars as pl
 
-from s2s_assets.ranking.counts import SCORES, FloatArray, Problem, Selection, code_ratings, select
+from s2s_assets.ranking.counts import SCORES, Problem, Selection, code_ratings, select
 from s2s_assets.ranking.draws import Draws, draw
 from s2s_assets.ranking.elo import ELO_PER_STRENGTH, to_elo
 from s2s_assets.ranking.fits import Prepared, by_selection, entity_order, entity_ranks, none_if_nan, prepare
@@ -20,7 +20,7 @@ from s2s_assets.ranking.ranks import rank_ranges
 from s2s_assets.ranking.records import BoardFit, BoardIntervals, EntityInterval, PairInterval
 from s2s_assets.ranking.refit import Refitter
 from s2s_assets.ranking.sandwich import Sandwich, sandwich
-from s2s_assets.study import InputError
+from s2s_assets.study import Floats, InputError
 
 Progress = Callable[[int], None]
 
@@ -74,7 +74,7 @@ def resample(
     draws: Draws,
     progress: Progress | None = None,
     block: int = BLOCK,
-) -> list[FloatArray]:
+) -> list[Floats]:
     """Strengths (E, resamples) of each board of one selection, by resample; see `refit.py` for ±inf and NaN."""
     counter = Counter.of(selection)
     refitters = [Refitter.of(board.problem, board.ordinal) for board in boards]
@@ -89,7 +89,7 @@ def resample(
     return values
 
 
-def summarise(board: Prepared, draws: FloatArray) -> BoardIntervals:
+def summarise(board: Prepared, draws: Floats) -> BoardIntervals:
     """Everything that is read off the draws (E, resamples) of a board, entities in the fit's order."""
     ordinal = board.ordinal
     order = entity_order(ordinal)
@@ -105,7 +105,7 @@ def summarise(board: Prepared, draws: FloatArray) -> BoardIntervals:
     )
 
 
-def _entities(board: Prepared, draws: FloatArray, robust: Sandwich) -> tuple[EntityInterval, ...]:
+def _entities(board: Prepared, draws: Floats, robust: Sandwich) -> tuple[EntityInterval, ...]:
     ordinal, resamples = board.ordinal, draws.shape[1]
     ends, valid = percentile_ends(draws)
     ends[np.isnan(ordinal.strengths) | (ordinal.status == "undefined")] = np.nan
@@ -133,7 +133,7 @@ def _entities(board: Prepared, draws: FloatArray, robust: Sandwich) -> tuple[Ent
     return tuple(records)
 
 
-def _pairs(problem: Problem, strengths: FloatArray, draws: FloatArray, *, undefined: bool) -> tuple[PairInterval, ...]:
+def _pairs(problem: Problem, strengths: Floats, draws: Floats, *, undefined: bool) -> tuple[PairInterval, ...]:
     """Every two entities, by name; those never compared have no mean score."""
     a, b = np.triu_indices(len(problem.entities), 1)
     difference = ELO_PER_STRENGTH * (strengths[a] - strengths[b])

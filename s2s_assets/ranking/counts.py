@@ -13,19 +13,15 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 from scipy.sparse import coo_array, csr_array
 from scipy.sparse.csgraph import connected_components
 
 from s2s_assets.ranking.spec import FitSpec
-from s2s_assets.study import By, ConfigKey, InputError
+from s2s_assets.study import Bools, By, ConfigKey, Floats, InputError, Ints
 
 SCORES = 7
 """Scores -3..+3, columns 0..6."""
-
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True)
@@ -45,12 +41,12 @@ class CodedRatings:
 class Selection:
     """The rows of one board on pairs of configs."""
 
-    rater: IntArray
+    rater: Ints
     """(rows,) numbers of raters."""
-    prompt: IntArray
-    cell: IntArray
+    prompt: Ints
+    cell: Ints
     """(rows,) plane · P + pair."""
-    pairs: IntArray
+    pairs: Ints
     """(P, 2) numbers of configs, the smaller first."""
     strata: int
 
@@ -65,14 +61,14 @@ class Problem:
     """Connected entities with the counts of their pairs: what is fitted as one."""
 
     entities: tuple[str, ...]
-    pairs: IntArray
+    pairs: Ints
     """(P, 2) numbers of entities, the smaller first."""
-    counts: FloatArray
+    counts: Floats
     """(strata · 7, P) ratings by plane and pair."""
-    rater: IntArray
+    rater: Ints
     """(rows,) numbers of raters."""
-    prompt: IntArray
-    cell: IntArray
+    prompt: Ints
+    cell: Ints
     """(rows,) plane · P + pair."""
     fold: csr_array
     """(strata · 7 · P, cells of the selection) with ones: turns a selection's counts into this problem's."""
@@ -197,7 +193,7 @@ def problems(selection: Selection, labels: Sequence[str]) -> tuple[tuple[Problem
     return tuple(found), n_within
 
 
-def _problem(selection: Selection, names: list[str], ends: IntArray, taken: npt.NDArray[np.bool_]) -> Problem:
+def _problem(selection: Selection, names: list[str], ends: Ints, taken: Bools) -> Problem:
     """The problem of the pairs taken, `ends` being the entities of each pair of configs."""
     low, high = ends.min(axis=1), ends.max(axis=1)
     present, pair = np.unique(low[taken] * len(names) + high[taken], return_inverse=True)

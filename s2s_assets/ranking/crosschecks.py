@@ -12,16 +12,17 @@ have different scales: never put them on one axis.
 
 import numpy as np
 
-from s2s_assets.ranking.counts import SCORES, FloatArray, Problem
+from s2s_assets.ranking.counts import SCORES, Problem
 from s2s_assets.ranking.ordinal import fit_counts
 from s2s_assets.ranking.ranks import average_ranks
+from s2s_assets.study import Floats
 
 EXPECTED_SPEARMAN = 0.99
 """Correlation with the ordinal fit that either engine is expected to reach; many close entities lower it."""
 _VALUES = np.arange(SCORES) - 3.0
 
 
-def massey(problem: Problem) -> FloatArray:
+def massey(problem: Problem) -> Floats:
     """Least-squares strengths (E,) in CMOS units, mean 0, of a connected problem."""
     by_score = problem.counts.reshape(-1, SCORES, len(problem.pairs)).sum(axis=0)
     incidence = problem.incidence.toarray()
@@ -29,7 +30,7 @@ def massey(problem: Problem) -> FloatArray:
     return np.asarray(np.linalg.pinv(laplacian, hermitian=True) @ (incidence @ (_VALUES @ by_score)), np.float64)
 
 
-def partial_margin_bt(problem: Problem) -> FloatArray:
+def partial_margin_bt(problem: Problem) -> Floats:
     """Fractional Bradley-Terry strengths (E,), centred over those that have one; NaN where it diverges.
 
     Raises:
@@ -42,7 +43,7 @@ def partial_margin_bt(problem: Problem) -> FloatArray:
     return fit_counts(problem, counts).strengths
 
 
-def spearman(x: FloatArray, y: FloatArray) -> float | None:
+def spearman(x: Floats, y: Floats) -> float | None:
     """Rank correlation over the entries that both have; None with fewer than two, or where one has no spread."""
     both = np.isfinite(x) & np.isfinite(y)
     if both.sum() < 2:

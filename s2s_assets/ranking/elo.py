@@ -6,13 +6,12 @@ ten to one". The scale belongs to one table: strengths of different engines or b
 
 import math
 
-import numpy as np
-import numpy.typing as npt
+from s2s_assets.study import Floats
 
 ANCHOR_ELO = 1000.0
 ELO_PER_STRENGTH = 400.0 / math.log(10.0)
 
 
-def to_elo(strength: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+def to_elo(strength: Floats) -> Floats:
     """Strengths s in logits, any shape, to Elo points; ±inf and NaN stay what they are."""
     return ANCHOR_ELO + ELO_PER_STRENGTH * strength

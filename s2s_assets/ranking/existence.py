@@ -28,17 +28,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 from scipy.sparse import csr_array, eye_array, hstack
 
-from s2s_assets.ranking.counts import FloatArray, IntArray
 from s2s_assets.ranking.likelihood import Terms
-from s2s_assets.study import FitError
+from s2s_assets.study import Bools, FitError, Floats, Ints
 
 if TYPE_CHECKING:
     from scipy.optimize import OptimizeResult
 
-BoolArray = npt.NDArray[np.bool_]
 _TOLERANCE = 1e-7
 _ROUNDING = 1e-10
 _DENSE = 200_000
@@ -49,20 +46,20 @@ _DENSE = 200_000
 class Separation:
     """What is unbounded in separated data."""
 
-    up: BoolArray
+    up: Bools
     """(K, P) terms that rise for ever."""
-    down: BoolArray
-    gap: BoolArray
+    down: Bools
+    gap: Bools
     """(T,)."""
     groups: tuple[tuple[int, ...], ...]
     """Numbers of entities with bounded differences, by falling level."""
-    reference: BoolArray
+    reference: Bools
     """(E,) members of the largest group; none where two are equally large."""
-    levels: FloatArray
+    levels: Floats
     """(E,) unbounded steps above the reference (or above the middle of all, where there is none)."""
-    sides: IntArray
+    sides: Ints
     """(E,) sign of the level."""
-    bounded_thresholds: BoolArray
+    bounded_thresholds: Bools
     """(T,)."""
 
 
@@ -82,7 +79,7 @@ def separation(terms: Terms) -> Separation | None:
     return _describe(terms, rising, (up & ~down, down & ~up, gap), tied, free)
 
 
-def _rises(terms: Terms, up: BoolArray, down: BoolArray) -> FloatArray:
+def _rises(terms: Terms, up: Bools, down: Bools) -> Floats:
     """(terms, E + T): the rise of each marked term as a linear function of the direction; ups first."""
     rows = []
     n = terms.incidence.shape[0]
@@ -97,12 +94,12 @@ def _rises(terms: Terms, up: BoolArray, down: BoolArray) -> FloatArray:
     return np.vstack(rows)
 
 
-def _gap_rises(terms: Terms, gap: BoolArray) -> FloatArray:
+def _gap_rises(terms: Terms, gap: Bools) -> Floats:
     n = terms.incidence.shape[0]
     return np.hstack([np.zeros((int(gap.sum()), n)), terms.layout.gaps[gap]])
 
 
-def can_rise(free: FloatArray, tied: FloatArray) -> BoolArray:
+def can_rise(free: Floats, tied: Floats) -> Bools:
     """Which of the terms with rises `free` (rows) rise in some direction along which none falls and `tied` stays 0."""
     if free.size > _DENSE:
         return by_programme(free, tied)
@@ -120,7 +117,7 @@ def can_rise(free: FloatArray, tied: FloatArray) -> BoolArray:
     return rising
 
 
-def _some_rise(rows: FloatArray) -> FloatArray:
+def _some_rise(rows: Floats) -> Floats:
     """The rises of all rows along A'(1 + λ) at its shortest, the greatest being 1; all 0 where it is 0."""
     from scipy.optimize import nnls  # 0.1 s to import, and seldom needed
 
@@ -137,7 +134,7 @@ def _some_rise(rows: FloatArray) -> FloatArray:
     return np.asarray(rise / rise.max(), np.float64)
 
 
-def by_programme(free: FloatArray, tied: FloatArray) -> BoolArray:
+def by_programme(free: Floats, tied: Floats) -> Bools:
     """`can_rise` by one linear programme.
 
     Raises:
@@ -158,13 +155,13 @@ def by_programme(free: FloatArray, tied: FloatArray) -> BoolArray:
     return np.asarray(_solution(solved)[n:] > 0.5, bool)
 
 
-def _solution(solved: "OptimizeResult") -> FloatArray:
+def _solution(solved: "OptimizeResult") -> Floats:
     if solved.x is None:
         raise FitError(f"the linear programme of the existence test failed: {solved.message}")
     return np.asarray(solved.x, np.float64)
 
 
-def _along(freedom: FloatArray, rising: FloatArray, n_entities: int) -> FloatArray:
+def _along(freedom: Floats, rising: Floats, n_entities: int) -> Floats:
     """(E,) levels in the one direction beside the common shift, in which the least rise is one step."""
     shift = freedom[:n_entities].sum(axis=0)
     direction = freedom @ np.array([-shift[1], shift[0]])
@@ -172,7 +169,7 @@ def _along(freedom: FloatArray, rising: FloatArray, n_entities: int) -> FloatArr
     return np.asarray(direction[:n_entities] / rise[np.abs(rise).argmin()], np.float64)
 
 
-def _levels(free: FloatArray, tied: FloatArray, rising: BoolArray, n_entities: int) -> FloatArray:
+def _levels(free: Floats, tied: Floats, rising: Bools, n_entities: int) -> Floats:
     """Smallest strengths' directions (E,) in which every rising term rises by at least one step."""
     from scipy.optimize import linprog
 
@@ -193,9 +190,7 @@ def _levels(free: FloatArray, tied: FloatArray, rising: BoolArray, n_entities: i
     return _solution(solved)[:n_entities]
 
 
-def _describe(
-    terms: Terms, rising: BoolArray, masks: tuple[BoolArray, BoolArray, BoolArray], tied: FloatArray, free: FloatArray
-) -> Separation:
+def _describe(terms: Terms, rising: Bools, masks: tuple[Bools, Bools, Bools], tied: Floats, free: Floats) -> Separation:
     """Sort the entities into groups and levels."""
     n_entities = terms.incidence.shape[0]
     marked = []
@@ -231,7 +226,7 @@ def _describe(
     )
 
 
-def _null_space(rows: FloatArray) -> FloatArray:
+def _null_space(rows: Floats) -> Floats:
     """(n, q) orthonormal directions along which no row changes."""
     if len(rows) > rows.shape[1]:
         rows = np.linalg.qr(rows).R
@@ -240,7 +235,7 @@ def _null_space(rows: FloatArray) -> FloatArray:
     return right[rank:].T
 
 
-def _equal_rows(rows: FloatArray) -> IntArray:
+def _equal_rows(rows: Floats) -> Ints:
     """Number of the first equal row, made consecutive."""
     distance = np.abs(rows[:, None, :] - rows[None, :, :]).max(axis=2, initial=0.0)
     first = np.argmax(distance < _TOLERANCE, axis=1)

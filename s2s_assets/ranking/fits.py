@@ -7,23 +7,14 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
-from s2s_assets.ranking.counts import (
-    CodedRatings,
-    FloatArray,
-    IntArray,
-    Problem,
-    Selection,
-    code_ratings,
-    entity_of,
-    problems,
-    select,
-)
+from s2s_assets.ranking.counts import CodedRatings, Problem, Selection, code_ratings, entity_of, problems, select
 from s2s_assets.ranking.crosschecks import massey, partial_margin_bt, spearman
 from s2s_assets.ranking.elo import to_elo
 from s2s_assets.ranking.ordinal import RIDGE_LAMBDA, OrdinalFit, Status, fit_ordinal, fit_ridge
 from s2s_assets.ranking.ranks import estimate_ranks
 from s2s_assets.ranking.records import BoardFit, EntityFit
 from s2s_assets.ranking.spec import FitSpec
+from s2s_assets.study import Floats, Ints
 
 SIDE = {1: "above", -1: "below"}
 """Names of `OrdinalFit.sides`."""
@@ -123,12 +114,12 @@ def record(prepared: Prepared) -> BoardFit:
     )
 
 
-def entity_ranks(ordinal: OrdinalFit) -> IntArray:
+def entity_ranks(ordinal: OrdinalFit) -> Ints:
     """Ranks (E,) of a fit's entities."""
     return estimate_ranks(ordinal.strengths, ordinal.levels)
 
 
-def entity_order(ordinal: OrdinalFit) -> IntArray:
+def entity_order(ordinal: OrdinalFit) -> Ints:
     """Numbers of the entities by rank, then name (entities are numbered by name)."""
     return np.argsort(entity_ranks(ordinal), kind="stable")
 
@@ -139,7 +130,7 @@ def none_if_nan(value: float) -> float | None:
 
 
 def _entities(
-    prepared: Prepared, ranks: IntArray, engines: Mapping[str, FloatArray], ridge: FloatArray | None
+    prepared: Prepared, ranks: Ints, engines: Mapping[str, Floats], ridge: Floats | None
 ) -> tuple[EntityFit, ...]:
     problem, ordinal = prepared.problem, prepared.ordinal
     elo = to_elo(ordinal.strengths)
@@ -163,7 +154,7 @@ def _entities(
     )
 
 
-def _distinct(problem: Problem, factor: IntArray) -> IntArray:
+def _distinct(problem: Problem, factor: Ints) -> Ints:
     """(E,) number of raters or prompts that an entity has ratings from."""
     seen = np.zeros((len(problem.entities), int(factor.max(initial=0)) + 1), bool)
     ends = problem.pairs[problem.cell % len(problem.pairs)]

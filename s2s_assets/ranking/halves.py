@@ -11,11 +11,11 @@ import numpy as np
 import polars as pl
 
 from s2s_assets.ranking.bootstrap import resample
-from s2s_assets.ranking.counts import FloatArray, IntArray, code_ratings, select
+from s2s_assets.ranking.counts import code_ratings, select
 from s2s_assets.ranking.draws import Draws
 from s2s_assets.ranking.fits import prepare
 from s2s_assets.ranking.spec import FitSpec
-from s2s_assets.study import generator
+from s2s_assets.study import Floats, Ints, generator
 
 
 def split_half_strengths(
@@ -26,7 +26,7 @@ def split_half_strengths(
     dropped_raters: frozenset[str] = frozenset(),
     splits: int = 500,
     seed: int = 0,
-) -> FloatArray:
+) -> Floats:
     """Strengths (splits, 2, specs, entities) in both halves of the raters; the same halves for every board.
 
     Args:
@@ -59,7 +59,7 @@ def split_half_strengths(
     return values.reshape(len(specs), len(entities), 2, splits).transpose(3, 2, 0, 1)
 
 
-def _halves(load: IntArray, n_prompts: int, splits: int, seed: int) -> Draws:
+def _halves(load: Ints, n_prompts: int, splits: int, seed: int) -> Draws:
     """Weights 0 and 1 of each rater: the first halves of all splits, then the second."""
     coin = generator(seed, "split half").integers(2, size=((len(load) + 1) // 2, splits), dtype=np.uint16)
     first = np.empty((len(load), splits), np.uint16)

@@ -7,15 +7,15 @@ An infinite end is None, and the bound says which. The estimate is always the fu
 
 import numpy as np
 
-from s2s_assets.ranking.counts import FloatArray, IntArray
 from s2s_assets.ranking.fits import none_if_nan
+from s2s_assets.study import Floats, Ints
 
 VALID_SHARE = 0.95
 """Share of resamples with a value below which an interval is withheld."""
 _ENDS = np.array([0.025, 0.975])
 
 
-def percentile_ends(draws: FloatArray) -> tuple[FloatArray, IntArray]:
+def percentile_ends(draws: Floats) -> tuple[Floats, Ints]:
     """Ends (rows, 2) of intervals of draws (rows, B), NaN where withheld; and the number of values (rows,)."""
     ordered = np.sort(draws, axis=1)  # NaN last
     valid = (~np.isnan(draws)).sum(axis=1)
@@ -26,7 +26,7 @@ def percentile_ends(draws: FloatArray) -> tuple[FloatArray, IntArray]:
     return ends, valid
 
 
-def _linear_quantiles(ordered: FloatArray) -> FloatArray:
+def _linear_quantiles(ordered: Floats) -> Floats:
     """Both ends of sorted values; between a finite and an infinite neighbour the infinite one, if it has any share."""
     place = _ENDS * (len(ordered) - 1)
     low, share = np.floor(place).astype(int), place % 1
@@ -37,7 +37,7 @@ def _linear_quantiles(ordered: FloatArray) -> FloatArray:
     return np.asarray(np.where(finite, left + share * step, infinite), np.float64)
 
 
-def bound_of(ends: FloatArray) -> str | None:
+def bound_of(ends: Floats) -> str | None:
     """Which ends (2,) are infinite."""
     low, high = bool(np.isinf(ends[0])), bool(np.isinf(ends[1]))
     if low and high:
@@ -45,6 +45,6 @@ def bound_of(ends: FloatArray) -> str | None:
     return "below" if low else "above" if high else None
 
 
-def finite_ends(ends: FloatArray) -> tuple[float | None, float | None]:
+def finite_ends(ends: Floats) -> tuple[float | None, float | None]:
     """Ends (2,) with None for what is infinite or withheld."""
     return none_if_nan(float(ends[0])), none_if_nan(float(ends[1]))

@@ -11,8 +11,9 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.sparse import csr_array
 
-from s2s_assets.ranking.counts import FloatArray, IntArray, Selection
+from s2s_assets.ranking.counts import Selection
 from s2s_assets.ranking.draws import Draws
+from s2s_assets.study import Floats, Ints
 
 BLOCK = 128
 """Resamples counted and fitted together."""
@@ -24,8 +25,8 @@ _CHUNK = 2048
 class Chunk:
     """Consecutive rows in the order of cells."""
 
-    rater: IntArray
-    prompt: IntArray
+    rater: Ints
+    prompt: Ints
     first_cell: int
     by_cell: csr_array
     """(cells of the chunk, rows) with ones."""
@@ -45,7 +46,7 @@ class Counter:
         order = np.argsort(selection.cell.astype(dtype), kind="stable")
         return cls(tuple(_chunks(selection, order)), selection.cells)
 
-    def count(self, rater_weights: FloatArray, prompt_weights: FloatArray) -> FloatArray:
+    def count(self, rater_weights: Floats, prompt_weights: Floats) -> Floats:
         """(cells, resamples) weighted counts.
 
         Args:
@@ -66,14 +67,14 @@ class Counter:
         return total
 
 
-def blocks(draws: Draws, size: int = BLOCK) -> Iterator[tuple[slice, FloatArray, FloatArray]]:
+def blocks(draws: Draws, size: int = BLOCK) -> Iterator[tuple[slice, Floats, Floats]]:
     """Resamples in blocks, with the multiplicities of raters and prompts as float32."""
     for start in range(0, draws.resamples, size):
         block = slice(start, min(start + size, draws.resamples))
         yield block, draws.raters[:, block].astype(np.float32), draws.prompts[:, block].astype(np.float32)
 
 
-def _chunks(selection: Selection, order: IntArray) -> Iterator[Chunk]:
+def _chunks(selection: Selection, order: Ints) -> Iterator[Chunk]:
     for start in range(0, len(order), _CHUNK):
         rows = order[start : start + _CHUNK]
         cell = selection.cell[rows]

@@ -22,11 +22,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 from scipy.sparse import csr_array, hstack, kron
 from scipy.special import log_expit
 
-from s2s_assets.ranking.counts import SCORES, FloatArray, IntArray, Problem
+from s2s_assets.ranking.counts import SCORES, Problem
+from s2s_assets.study import Floats, Ints
 
 
 @dataclass(frozen=True)
@@ -35,14 +35,14 @@ class Layout:
 
     used: tuple[tuple[int, ...], ...]
     """|scores| in use, ascending, by stratum."""
-    edges: FloatArray
+    edges: Floats
     """(K, T): edge positions are `edges @ t`."""
-    gaps: FloatArray
+    gaps: Floats
     """(T, T): widths of the bounded gaps are `gaps @ t`."""
-    below: IntArray
+    below: Ints
     """(K,) plane of the score just below each edge."""
-    above: IntArray
-    gap_planes: FloatArray
+    above: Ints
+    gap_planes: Floats
     """(T, planes): which planes' ratings lie inside each gap."""
 
     @property
@@ -56,15 +56,15 @@ class Terms:
     """The counts that enter the likelihood, with the pairs they belong to."""
 
     layout: Layout
-    pairs: IntArray
+    pairs: Ints
     """(P, 2)."""
     incidence: csr_array
     """(E, P)."""
-    up: FloatArray
+    up: Floats
     """(K, P, B)."""
-    down: FloatArray
+    down: Floats
     """(K, P, B)."""
-    gap: FloatArray
+    gap: Floats
     """(T, B)."""
 
 
@@ -72,11 +72,11 @@ class Terms:
 class Derivatives:
     """Gradient (E + T, B) and negative Hessian (B, E + T, E + T) at one point."""
 
-    gradient: FloatArray
-    information: FloatArray
+    gradient: Floats
+    information: Floats
 
 
-def used_magnitudes(totals: FloatArray) -> tuple[tuple[int, ...], ...]:
+def used_magnitudes(totals: Floats) -> tuple[tuple[int, ...], ...]:
     """|scores| with any ratings, by stratum, from totals (planes,)."""
     by_stratum = totals.reshape(-1, SCORES)
     either = by_stratum[:, 3:] + by_stratum[:, 3::-1]
@@ -90,7 +90,7 @@ def layout_of(used: Sequence[Sequence[int]]) -> Layout:
     edges = np.zeros((sum(len(e) for e, *_ in parts), sum(sizes)))
     gaps = np.zeros((sum(sizes), sum(sizes)))
     gap_planes = np.zeros((sum(sizes), SCORES * len(parts)))
-    ladder: list[IntArray] = []
+    ladder: list[Ints] = []
     row = column = 0
     for stratum, (own_edges, own_gaps, inside, scores) in enumerate(parts):
         n_edges, n_thresholds = own_edges.shape
@@ -111,7 +111,7 @@ def layout_of(used: Sequence[Sequence[int]]) -> Layout:
     )
 
 
-def _stratum(magnitudes: Sequence[int]) -> tuple[FloatArray, FloatArray, FloatArray, IntArray]:
+def _stratum(magnitudes: Sequence[int]) -> tuple[Floats, Floats, Floats, Ints]:
     """Edges (K, T), gaps (T, T), ratings inside gaps (T, 7) and the scores in use, ascending."""
     ties = 0 in magnitudes
     n = max(len(magnitudes) - 1, 0)
@@ -127,7 +127,7 @@ def _stratum(magnitudes: Sequence[int]) -> tuple[FloatArray, FloatArray, FloatAr
     return np.vstack([-upper[::-1], middle, upper]), gaps, inside, np.array(scores, np.int64)
 
 
-def terms_of(problem: Problem, layout: Layout, counts: FloatArray) -> Terms:
+def terms_of(problem: Problem, layout: Layout, counts: Floats) -> Terms:
     """The terms of counts (planes, P, B) in a layout that uses all of their |scores|."""
     return Terms(
         layout=layout,
@@ -139,7 +139,7 @@ def terms_of(problem: Problem, layout: Layout, counts: FloatArray) -> Terms:
     )
 
 
-def starting_thresholds(layout: Layout, totals: FloatArray) -> FloatArray:
+def starting_thresholds(layout: Layout, totals: Floats) -> Floats:
     """Thresholds (T, B) that give the marginal shares of |score| where all entities are equal.
 
     Args:
@@ -157,7 +157,7 @@ def starting_thresholds(layout: Layout, totals: FloatArray) -> FloatArray:
     return np.concatenate(parts) if parts else np.zeros((0, totals.shape[1]))
 
 
-def log_likelihood(terms: Terms, strengths: FloatArray, thresholds: FloatArray) -> FloatArray:
+def log_likelihood(terms: Terms, strengths: Floats, thresholds: Floats) -> Floats:
     """ℓ (B,) at strengths (E, B) and thresholds (T, B)."""
     edges = terms.layout.edges @ thresholds
     d = strengths[terms.pairs[:, 0]] - strengths[terms.pairs[:, 1]]
@@ -168,7 +168,7 @@ def log_likelihood(terms: Terms, strengths: FloatArray, thresholds: FloatArray) 
     return np.asarray(total + (terms.gap * np.log(-np.expm1(-width))).sum(axis=0), np.float64)
 
 
-def derivatives(terms: Terms, strengths: FloatArray, thresholds: FloatArray) -> Derivatives:
+def derivatives(terms: Terms, strengths: Floats, thresholds: Floats) -> Derivatives:
     """Gradient and negative Hessian of ℓ at strengths (E, B) and thresholds (T, B)."""
     layout, (i, j) = terms.layout, terms.pairs.T
     ratio = np.exp(strengths[i] - strengths[j])
@@ -193,21 +193,21 @@ def derivatives(terms: Terms, strengths: FloatArray, thresholds: FloatArray) -> 
     return Derivatives(gradient, _information(terms, weight, mixed, threshold_block))
 
 
-def _gap_derivatives(terms: Terms, thresholds: FloatArray) -> tuple[FloatArray, FloatArray]:
+def _gap_derivatives(terms: Terms, thresholds: Floats) -> tuple[Floats, Floats]:
     """First and negative second derivative (T, B) of N · log(1 - e^-gap) in the gap's width."""
     width = np.where(terms.gap > 0, terms.layout.gaps @ thresholds, 1.0)
     rate = 1.0 / np.expm1(width)
     return terms.gap * rate, terms.gap * rate * (1.0 + rate)
 
 
-def _quadratic(matrix: FloatArray, weight: FloatArray) -> FloatArray:
+def _quadratic(matrix: Floats, weight: Floats) -> Floats:
     """For each b: matrix' · diag(weight_b) · matrix, (T, T, B)."""
     n_thresholds = matrix.shape[1]
     outer = (matrix[:, :, None] * matrix[:, None, :]).reshape(len(matrix), n_thresholds**2)
     return (outer.T @ weight).reshape(n_thresholds, n_thresholds, weight.shape[1])
 
 
-def _information(terms: Terms, weight: FloatArray, mixed: FloatArray, threshold_block: FloatArray) -> FloatArray:
+def _information(terms: Terms, weight: Floats, mixed: Floats, threshold_block: Floats) -> Floats:
     """(B, E + T, E + T): the weighted Laplacian of the pairs, bordered by the thresholds."""
     n_entities, n_sets, n = terms.incidence.shape[0], weight.shape[1], terms.incidence.shape[0] + len(mixed)
     i, j = terms.pairs.T
@@ -223,7 +223,7 @@ def _information(terms: Terms, weight: FloatArray, mixed: FloatArray, threshold_
     return information
 
 
-def cell_scores(terms: Terms, strengths: FloatArray, thresholds: FloatArray) -> csr_array:
+def cell_scores(terms: Terms, strengths: Floats, thresholds: Floats) -> csr_array:
     """Gradient of one rating's log-likelihood by cell: (planes · P, E + T), for one data set.
 
     Args:
@@ -249,12 +249,12 @@ def cell_scores(terms: Terms, strengths: FloatArray, thresholds: FloatArray) -> 
     return _score_table(terms, slope.ravel(), turn.reshape(n_planes * n_pairs, -1))
 
 
-def _score_table(terms: Terms, slope: FloatArray, turn: FloatArray) -> csr_array:
+def _score_table(terms: Terms, slope: Floats, turn: Floats) -> csr_array:
     n_planes = len(slope) // max(len(terms.pairs), 1)
     sides = kron(np.ones((n_planes, 1)), terms.incidence.T, format="csr")
     return csr_array(hstack([sides.multiply(slope[:, None]), csr_array(turn)], format="csr"))
 
 
-def as_batch(values: npt.NDArray[np.float64]) -> FloatArray:
+def as_batch(values: Floats) -> Floats:
     """One data set as a batch of one: a last axis of length 1."""
     return values[..., None]

@@ -16,7 +16,7 @@ from typing import Literal
 
 import numpy as np
 
-from s2s_assets.ranking.counts import FloatArray, IntArray, Problem
+from s2s_assets.ranking.counts import Problem
 from s2s_assets.ranking.existence import Separation, separation
 from s2s_assets.ranking.likelihood import (
     Layout,
@@ -29,7 +29,7 @@ from s2s_assets.ranking.likelihood import (
     terms_of,
     used_magnitudes,
 )
-from s2s_assets.study import FitError
+from s2s_assets.study import FitError, Floats, Ints
 
 RIDGE_LAMBDA = 0.1
 """The declared penalty of the flagged fallback, on strengths in logits."""
@@ -45,12 +45,12 @@ Status = Literal["ok", "separated", "disconnected", "undefined"]
 class Maximum:
     """Where the likelihood of some terms is greatest."""
 
-    strengths: FloatArray
+    strengths: Floats
     """(E,) up to a shift of each part that nothing links to the rest."""
-    thresholds: FloatArray
+    thresholds: Floats
     """(T,)."""
     log_likelihood: float
-    information: FloatArray
+    information: Floats
     """(E + T, E + T) negative Hessian."""
 
 
@@ -59,13 +59,13 @@ class OrdinalFit:
     """The fit of one connected problem."""
 
     status: Literal["ok", "separated", "undefined"]
-    strengths: FloatArray
+    strengths: Floats
     """(E,) centred over the entities that have one; NaN where unbounded."""
-    sides: IntArray
+    sides: Ints
     """(E,) +1 above and -1 below the rest by an unbounded amount, 0 otherwise."""
-    levels: FloatArray
+    levels: Floats
     """(E,) how many unbounded steps above (negative: below) the rest."""
-    thresholds: FloatArray
+    thresholds: Floats
     """(T,) NaN where it diverges."""
     log_likelihood: float
     layout: Layout
@@ -85,7 +85,7 @@ def fit_ordinal(problem: Problem) -> OrdinalFit:
     return fit_counts(problem, problem.counts)
 
 
-def fit_counts(problem: Problem, counts: FloatArray) -> OrdinalFit:
+def fit_counts(problem: Problem, counts: Floats) -> OrdinalFit:
     """Fit counts (planes, P) of a problem's pairs, which must connect its entities.
 
     Raises:
@@ -114,7 +114,7 @@ def fit_counts(problem: Problem, counts: FloatArray) -> OrdinalFit:
     )
 
 
-def fit_ridge(problem: Problem, penalty: float = RIDGE_LAMBDA) -> FloatArray:
+def fit_ridge(problem: Problem, penalty: float = RIDGE_LAMBDA) -> Floats:
     """Strengths (E,), mean 0, at the maximum of ℓ - λ/2 · Σ s²; finite whatever the data.
 
     Raises:
@@ -127,7 +127,7 @@ def fit_ridge(problem: Problem, penalty: float = RIDGE_LAMBDA) -> FloatArray:
     return np.asarray(found.strengths - found.strengths.mean(), np.float64)
 
 
-def maximise(terms: Terms, start: FloatArray, penalty: float = 0.0) -> Maximum:
+def maximise(terms: Terms, start: Floats, penalty: float = 0.0) -> Maximum:
     """Newton with step halving from equal strengths and thresholds `start` (T,), for one data set.
 
     Raises:
@@ -154,7 +154,7 @@ def maximise(terms: Terms, start: FloatArray, penalty: float = 0.0) -> Maximum:
     )
 
 
-def _objective(terms: Terms, theta: FloatArray, penalty: float) -> float:
+def _objective(terms: Terms, theta: Floats, penalty: float) -> float:
     """ℓ less the penalty; -inf where a gap with ratings in it is closed."""
     n = terms.incidence.shape[0]
     s, t = theta[:n], theta[n:]
@@ -163,9 +163,7 @@ def _objective(terms: Terms, theta: FloatArray, penalty: float) -> float:
     return float(log_likelihood(terms, as_batch(s), as_batch(t))[0] - penalty / 2 * (s @ s))
 
 
-def _halved(
-    terms: Terms, theta: FloatArray, step: FloatArray, value: float, penalty: float
-) -> tuple[FloatArray, float]:
+def _halved(terms: Terms, theta: Floats, step: Floats, value: float, penalty: float) -> tuple[Floats, float]:
     """The first of the step, its half, its quarter … that does not lower the objective."""
     slack = 1e-12 * (1 + abs(value))  # rounding of the sum
     for halving in range(60):
@@ -183,7 +181,7 @@ def _all_ties(problem: Problem, layout: Layout) -> OrdinalFit:
     )
 
 
-def _limit(problem: Problem, terms: Terms, start: FloatArray, apart: Separation) -> OrdinalFit:
+def _limit(problem: Problem, terms: Terms, start: Floats, apart: Separation) -> OrdinalFit:
     """The fit of separated data: limit values for the reference group and the bounded thresholds."""
     kept = replace(
         terms,

@@ -10,14 +10,14 @@ worst, both at ranks that occurred, widened to contain the rank of the full data
 
 import numpy as np
 
-from s2s_assets.ranking.counts import FloatArray, IntArray
+from s2s_assets.study import Floats, Ints
 
 _ROUNDING = 9
 """Decimals of a strength that count in comparisons."""
 _LOW, _HIGH = 0.025, 0.975
 
 
-def average_ranks(values: FloatArray) -> FloatArray:
+def average_ranks(values: Floats) -> Floats:
     """Ranks 1..n of finite values, ties sharing their mean."""
     rounded = np.round(values, _ROUNDING)
     ordered = np.sort(rounded)
@@ -26,7 +26,7 @@ def average_ranks(values: FloatArray) -> FloatArray:
     return (first + last + 1) / 2
 
 
-def estimate_ranks(strengths: FloatArray, levels: FloatArray) -> IntArray:
+def estimate_ranks(strengths: Floats, levels: Floats) -> Ints:
     """Ranks (E,), 1 = best, of strengths (NaN where unbounded) and unbounded levels (0 for the rest)."""
     s = np.round(np.where(np.isnan(strengths), 0.0, strengths), _ROUNDING)
     key = np.stack([levels, s])
@@ -34,7 +34,7 @@ def estimate_ranks(strengths: FloatArray, levels: FloatArray) -> IntArray:
     return np.asarray(1 + ahead.sum(axis=1), np.int64)
 
 
-def rank_ranges(draws: FloatArray, ranks: IntArray) -> tuple[IntArray, IntArray]:
+def rank_ranges(draws: Floats, ranks: Ints) -> tuple[Ints, Ints]:
     """Best and worst ranks (E,) over draws (E, B), where ±inf are values and NaN is none."""
     best, worst = _draw_ranks(draws)
     resamples = draws.shape[1]
@@ -43,7 +43,7 @@ def rank_ranges(draws: FloatArray, ranks: IntArray) -> tuple[IntArray, IntArray]
     return np.minimum(low, ranks), np.maximum(high, ranks)
 
 
-def _draw_ranks(draws: FloatArray) -> tuple[IntArray, IntArray]:
+def _draw_ranks(draws: Floats) -> tuple[Ints, Ints]:
     """Best and worst rank (E, B) of each entity in each draw."""
     rounded = np.round(draws, _ROUNDING)
     n_entities = len(draws)

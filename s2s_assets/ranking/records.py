@@ -5,11 +5,9 @@ Strengths are in logits, Elo and intervals in Elo points; None is "there is none
 
 from dataclasses import dataclass
 
-import numpy as np
-import numpy.typing as npt
-
 from s2s_assets.ranking.ordinal import Status
 from s2s_assets.ranking.spec import FitSpec
+from s2s_assets.study import Floats
 
 
 @dataclass(frozen=True)
@@ -107,5 +105,5 @@ class BoardIntervals:
     """Why the sandwich is missing or was clipped."""
     entities: tuple[EntityInterval, ...]
     pairs: tuple[PairInterval, ...]
-    draws: npt.NDArray[np.float64]
+    draws: Floats
     """(entities, resamples) strengths; NaN where the resample has no value."""

@@ -19,7 +19,7 @@ import numpy.typing as npt
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
-from s2s_assets.ranking.counts import SCORES, FloatArray, Problem
+from s2s_assets.ranking.counts import SCORES, Problem
 from s2s_assets.ranking.likelihood import (
     Terms,
     cell_scores,
@@ -30,8 +30,8 @@ from s2s_assets.ranking.likelihood import (
     used_magnitudes,
 )
 from s2s_assets.ranking.ordinal import SINGULAR, OrdinalFit, fit_counts
+from s2s_assets.study import Bools, Floats
 
-BoolArray = npt.NDArray[np.bool_]
 _STEP_TOLERANCE = 1e-7
 _MAX_STEPS = 15
 _FAR = 30.0
@@ -50,9 +50,9 @@ class Refitter:
 
     problem: Problem
     ordinal: OrdinalFit
-    chord: FloatArray
+    chord: Floats
     """(planes · P, E + T) the chord step that one rating adds, by cell."""
-    flat: FloatArray
+    flat: Floats
     """(E + T, q) orthonormal directions along which the full data's likelihood does not change."""
 
     @classmethod
@@ -66,7 +66,7 @@ class Refitter:
         bread = (vectors[:, ~null] / values[~null]) @ vectors[:, ~null].T
         return cls(problem, ordinal, scores @ bread, vectors[:, null])
 
-    def refit(self, counts: FloatArray) -> FloatArray:
+    def refit(self, counts: Floats) -> Floats:
         """Strengths (E, B) of resampled counts (planes, P, B); ±inf separated, NaN without a value."""
         kept, present = _largest_component(self.problem, counts)
         values = np.full((len(self.problem.entities), counts.shape[2]), np.nan)
@@ -76,7 +76,7 @@ class Refitter:
             values[:, at] = self._refit_pattern(kept[:, :, at], present[:, at])
         return self._anchored(np.where(present, values, np.nan))
 
-    def _refit_pattern(self, counts: FloatArray, present: BoolArray) -> FloatArray:
+    def _refit_pattern(self, counts: Floats, present: Bools) -> Floats:
         """Resamples that use the same |scores|."""
         layout = layout_of(used_magnitudes(counts[:, :, 0].sum(axis=1)))
         if not len(layout.below):  # ties only, or nothing: entities cannot be told apart
@@ -91,7 +91,7 @@ class Refitter:
             values[:, b] = self._refit_alone(counts[:, :, b], present[:, b])
         return values
 
-    def _refit_alike(self, terms: Terms, counts: FloatArray) -> tuple[FloatArray, BoolArray]:
+    def _refit_alike(self, terms: Terms, counts: Floats) -> tuple[Floats, Bools]:
         """Resamples that use the |scores| of the full data: what separates the full data separates them too."""
         ordinal = self.ordinal
         assert ordinal.terms is not None
@@ -107,12 +107,12 @@ class Refitter:
         values[unbounded] = UNBOUNDED[ordinal.sides[unbounded] + 1][:, None]
         return values, converged
 
-    def _cold(self, terms: Terms, counts: FloatArray) -> FloatArray:
+    def _cold(self, terms: Terms, counts: Floats) -> Floats:
         """(E + T, B) equal strengths and marginal thresholds."""
         thresholds = starting_thresholds(terms.layout, counts.sum(axis=1))
         return np.vstack([np.zeros((len(self.problem.entities), counts.shape[2])), thresholds])
 
-    def _start(self, terms: Terms, counts: FloatArray) -> FloatArray:
+    def _start(self, terms: Terms, counts: Floats) -> Floats:
         """(E + T, B) chord step from the full fit, or a cold start where it leads out of bounds."""
         assert self.ordinal.maximum is not None
         cells = counts.reshape(-1, counts.shape[2])
@@ -123,7 +123,7 @@ class Refitter:
         usable = ~closed.any(axis=0) & (np.abs(start).max(axis=0) < _FAR)
         return np.where(usable, start, self._cold(terms, counts))
 
-    def _refit_alone(self, counts: FloatArray, present: BoolArray) -> FloatArray:
+    def _refit_alone(self, counts: Floats, present: Bools) -> Floats:
         """(E,) strengths of one resample, existence tested."""
         inside = np.flatnonzero(present)
         number = np.full(len(present), -1)
@@ -139,7 +139,7 @@ class Refitter:
         values[inside] = np.where(np.isnan(fit.strengths), UNBOUNDED[fit.sides + 1], fit.strengths)
         return values
 
-    def _anchored(self, values: FloatArray) -> FloatArray:
+    def _anchored(self, values: Floats) -> Floats:
         """Shift each resample onto the full data's mean over the entities that are finite in both."""
         full = self.ordinal.strengths[:, None]
         both = np.isfinite(values) & np.isfinite(full)
@@ -148,7 +148,7 @@ class Refitter:
         return np.asarray(values + gap, np.float64)
 
 
-def newton(terms: Terms, start: FloatArray, flat: FloatArray) -> tuple[FloatArray, BoolArray]:
+def newton(terms: Terms, start: Floats, flat: Floats) -> tuple[Floats, Bools]:
     """Newton for all data sets of `terms` side by side.
 
     Args:
@@ -179,7 +179,7 @@ def _only(terms: Terms, at: npt.NDArray[np.intp]) -> Terms:
     return replace(terms, up=terms.up[:, :, at], down=terms.down[:, :, at], gap=terms.gap[:, at])
 
 
-def _steps(terms: Terms, theta: FloatArray, pinned: FloatArray) -> FloatArray:
+def _steps(terms: Terms, theta: Floats, pinned: Floats) -> Floats:
     """(E + T, B) Newton steps, with no part in the pinned directions (a projection)."""
     n = terms.incidence.shape[0]
     at = derivatives(terms, theta[:n], theta[n:])
@@ -192,7 +192,7 @@ def _steps(terms: Terms, theta: FloatArray, pinned: FloatArray) -> FloatArray:
     return np.asarray(np.linalg.solve(information, at.gradient.T[:, :, None])[:, :, 0].T, np.float64)
 
 
-def _shortening(terms: Terms, thresholds: FloatArray, step: FloatArray) -> FloatArray:
+def _shortening(terms: Terms, thresholds: Floats, step: Floats) -> Floats:
     """(B,) share of each step that closes no gap by more than the limit."""
     width, change = terms.layout.gaps @ thresholds, terms.layout.gaps @ step
     narrower = (change < 0) & (terms.gap > 0)
@@ -200,14 +200,14 @@ def _shortening(terms: Terms, thresholds: FloatArray, step: FloatArray) -> Float
     return np.asarray(closing.min(axis=0, initial=1.0), np.float64)
 
 
-def _patterns(counts: FloatArray) -> BoolArray:
+def _patterns(counts: Floats) -> Bools:
     """(strata · 4, B): which |scores| each resample uses."""
     totals = counts.sum(axis=1).reshape(-1, SCORES, counts.shape[2])
     used = totals[:, 3:] + totals[:, 3::-1] > 0
     return np.asarray(used.reshape(-1, counts.shape[2]), bool)
 
 
-def _largest_component(problem: Problem, counts: FloatArray) -> tuple[FloatArray, BoolArray]:
+def _largest_component(problem: Problem, counts: Floats) -> tuple[Floats, Bools]:
     """Counts without the pairs outside each resample's largest component, and its entities (E, B)."""
     rated = counts.sum(axis=0)
     degree = abs(problem.incidence) @ rated
@@ -225,7 +225,7 @@ def _largest_component(problem: Problem, counts: FloatArray) -> tuple[FloatArray
     return kept, present
 
 
-def _members(problem: Problem, rated: FloatArray, degree: FloatArray) -> BoolArray:
+def _members(problem: Problem, rated: Floats, degree: Floats) -> Bools:
     """(E, B) entities of the largest component of each resample: one graph, in which a resample has nodes of its own."""
     n, resamples = degree.shape
     at, pair = np.nonzero(rated.T)

@@ -15,9 +15,10 @@ import numpy as np
 from scipy.sparse import coo_array, csr_array
 from scipy.special import stdtrit
 
-from s2s_assets.ranking.counts import FloatArray, IntArray, Problem
+from s2s_assets.ranking.counts import Problem
 from s2s_assets.ranking.likelihood import cell_scores
 from s2s_assets.ranking.ordinal import SINGULAR, OrdinalFit
+from s2s_assets.study import Floats, Ints
 
 _CLIPPED = 0.05
 """Share of a standard error that clipping may change before it is said."""
@@ -27,7 +28,7 @@ _CLIPPED = 0.05
 class Sandwich:
     """Standard errors of strengths, and what is to be said about them."""
 
-    se: FloatArray
+    se: Floats
     """(E,) in logits; NaN where there is none."""
     quantile: float
     """Half-width of the 95 % interval in standard errors; NaN where there is none."""
@@ -51,7 +52,7 @@ def sandwich(problem: Problem, ordinal: OrdinalFit) -> Sandwich:
     return Sandwich(se, float(stdtrit(min(n_raters, n_prompts) - 1, 0.975)), reason)
 
 
-def _covariance(problem: Problem, ordinal: OrdinalFit) -> tuple[FloatArray, bool]:
+def _covariance(problem: Problem, ordinal: OrdinalFit) -> tuple[Floats, bool]:
     """(E, E) covariance of the centred strengths, and whether it was clipped."""
     assert ordinal.terms is not None
     assert ordinal.maximum is not None
@@ -73,7 +74,7 @@ def _covariance(problem: Problem, ordinal: OrdinalFit) -> tuple[FloatArray, bool
     return clipped, bool((after - before > _CLIPPED * after + 1e-12).any())
 
 
-def _clustered(cluster: IntArray, cell: IntArray, scores: csr_array) -> FloatArray:
+def _clustered(cluster: Ints, cell: Ints, scores: csr_array) -> Floats:
     """G / (G - 1) · Σ_g u_g u_g' with u_g the sum of the scores of a cluster's ratings."""
     present, number = np.unique(cluster, return_inverse=True)
     shape = (len(present), scores.shape[0])

@@ -14,13 +14,14 @@ where no unit has two scores or all scores are equal. Krippendorff, Content Anal
 """
 
 import numpy as np
-from numpy.typing import NDArray
+
+from s2s_assets.study import Floats, Ints
 
 SCORES = 7
 """Scores of the scale, -3..3."""
 
 
-def ordinal_alpha(units: NDArray[np.int64], scores: NDArray[np.int64]) -> float | None:
+def ordinal_alpha(units: Ints, scores: Ints) -> float | None:
     """Krippendorff's alpha with the ordinal distance.
 
     Args:
@@ -43,21 +44,21 @@ def ordinal_alpha(units: NDArray[np.int64], scores: NDArray[np.int64]) -> float 
     return float(1.0 - (total - 1.0) * (coincidences * distance).sum() / expected.sum())
 
 
-def pearson(x: NDArray[np.float64], y: NDArray[np.float64]) -> float | None:
+def pearson(x: Floats, y: Floats) -> float | None:
     """Correlation of two samples, None where one of them does not vary."""
     if x.size < 2 or np.ptp(x) == 0 or np.ptp(y) == 0:
         return None
     return float(np.corrcoef(x, y)[0, 1])
 
 
-def t_of_mean(x: NDArray[np.float64]) -> float | None:
+def t_of_mean(x: Floats) -> float | None:
     """Student's t of a sample's mean against 0, None where the sample does not vary."""
     if x.size < 2 or np.ptp(x) == 0:
         return None
     return float(x.mean() / (x.std(ddof=1) / np.sqrt(x.size)))
 
 
-def _ordinal_distance(marginal: NDArray[np.float64]) -> NDArray[np.float64]:
+def _ordinal_distance(marginal: Floats) -> Floats:
     # Σ_{g=c..k} n_g − (n_c + n_k) / 2 is the difference of the mid-ranks of c and k
     midrank = np.cumsum(marginal) - marginal / 2.0
     return np.asarray((midrank[:, None] - midrank[None, :]) ** 2)

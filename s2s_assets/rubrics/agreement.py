@@ -14,7 +14,7 @@ from itertools import permutations
 import numpy as np
 
 from s2s_assets.rubrics.linkage import Labels
-from s2s_assets.rubrics.residuals import Floats
+from s2s_assets.study import Floats
 
 
 def adjusted_rand_index(a: Labels, b: Labels) -> float | None:

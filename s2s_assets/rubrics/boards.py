@@ -21,8 +21,7 @@ from s2s_assets.ranking import (
 )
 from s2s_assets.rubrics.clustering import cluster_rubrics
 from s2s_assets.rubrics.records import RubricClusters
-from s2s_assets.rubrics.residuals import Floats
-from s2s_assets.study import Variant
+from s2s_assets.study import Floats, Variant
 
 HUMANNESS, TECHNICAL = "Humanness", "Technical"
 """Groups of questions that give the source method's two clusters their names."""

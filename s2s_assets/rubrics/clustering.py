@@ -39,8 +39,7 @@ from s2s_assets.rubrics.linkage import Labels
 from s2s_assets.rubrics.pipeline import FullData, full_data, partition_full
 from s2s_assets.rubrics.records import Agreement, LeftOut, Partition, RubricClusters, no_clusters
 from s2s_assets.rubrics.reliability import chance_reliability, resample_labels, same_partition, split_half_agreement
-from s2s_assets.rubrics.residuals import Floats
-from s2s_assets.study import generator
+from s2s_assets.study import Floats, generator
 
 LEAST = 3
 """Rubrics and entities below which there is nothing to cluster."""

@@ -10,7 +10,7 @@ from collections.abc import Collection
 import numpy as np
 import numpy.typing as npt
 
-from s2s_assets.rubrics.residuals import Floats
+from s2s_assets.study import Floats
 
 Labels = npt.NDArray[np.int64]
 """Cluster of each rubric: 0 for the first rubric's, then in order of first appearance; all -1 where there is none."""

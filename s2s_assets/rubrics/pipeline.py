@@ -5,7 +5,6 @@ from dataclasses import dataclass
 
 from s2s_assets.rubrics.linkage import Labels, average_linkage
 from s2s_assets.rubrics.residuals import (
-    Floats,
     centre_rows,
     deviations,
     first_component,
@@ -14,6 +13,7 @@ from s2s_assets.rubrics.residuals import (
     shared_noise,
     similarities,
 )
+from s2s_assets.study import Floats
 
 
 @dataclass(frozen=True)

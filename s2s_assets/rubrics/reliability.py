@@ -3,13 +3,12 @@
 from collections.abc import Collection
 
 import numpy as np
-import numpy.typing as npt
 
 from s2s_assets.rubrics.agreement import adjusted_rand_index
 from s2s_assets.rubrics.linkage import Labels
 from s2s_assets.rubrics.pipeline import FullData, own_noise, partition_with
 from s2s_assets.rubrics.records import Agreement
-from s2s_assets.rubrics.residuals import Floats
+from s2s_assets.study import Bools, Floats
 
 CHANCE_SETS = 200
 """Data sets without clusters."""
@@ -19,9 +18,9 @@ HALF_NOISE = 2.0
 """Variance of the estimates from half the raters over that from all."""
 
 
-def same_partition(labels: Labels, reference: Labels) -> npt.NDArray[np.bool_]:
+def same_partition(labels: Labels, reference: Labels) -> Bools:
     """Which of the partitions (…, K) are exactly the reference (…, K); one that is none (-1) never is."""
-    same: npt.NDArray[np.bool_] = np.logical_and((labels == reference).all(axis=-1), (labels >= 0).all(axis=-1))
+    same: Bools = np.logical_and((labels == reference).all(axis=-1), (labels >= 0).all(axis=-1))
     return same
 
 

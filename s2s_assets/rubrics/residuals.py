@@ -11,9 +11,8 @@ T[k,m,l,n] = mean E[k,m] E[l,n], so it is cheap for any number of pairs u, v.
 """
 
 import numpy as np
-import numpy.typing as npt
 
-Floats = npt.NDArray[np.float64]
+from s2s_assets.study import Floats
 
 _ROUNDING = 1e-12
 """Share of the largest strength below which a residual is a rounding error."""

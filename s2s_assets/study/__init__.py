@@ -1,5 +1,6 @@
 """The vocabulary: a study folder read into frozen records; config keys; seeds; errors."""
 
+from s2s_assets.study.arrays import Bools, Floats, Ints
 from s2s_assets.study.canonical import canonical_json, digest, sha256_hex
 from s2s_assets.study.errors import (
     AudioError,
@@ -52,6 +53,7 @@ __all__ = [
     "AudioError",
     "AudioTarget",
     "Board",
+    "Bools",
     "By",
     "Config",
     "ConfigKey",
@@ -60,10 +62,12 @@ __all__ = [
     "Exchange",
     "Finding",
     "FitError",
+    "Floats",
     "FreezeReader",
     "Frozen",
     "IdentityError",
     "InputError",
+    "Ints",
     "Model",
     "ObjectNotFoundError",
     "QaLimits",

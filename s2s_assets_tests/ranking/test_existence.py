@@ -5,14 +5,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from s2s_assets.ranking.counts import FloatArray
 from s2s_assets.ranking.existence import by_programme, can_rise
 from s2s_assets.ranking.fits import prepare
 from s2s_assets.ranking.refit import Refitter
+from s2s_assets.study import Floats
 from s2s_assets_tests.ranking.cases import CONFIG_BOARD, parts, simulated
 
 
-def random_rises(rng: np.random.Generator, n_rows: int, n_entities: int, n_thresholds: int) -> FloatArray:
+def random_rises(rng: np.random.Generator, n_rows: int, n_entities: int, n_thresholds: int) -> Floats:
     """Rows as those of the likelihood's terms: one entity less another, and often a threshold."""
     rows = np.zeros((n_rows, n_entities + n_thresholds))
     for row in rows:
