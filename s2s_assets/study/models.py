@@ -45,7 +45,7 @@ class Record(BaseModel):
 
 
 class Voice(Record):
-    """A voice of a model, and why it was chosen."""
+    """A voice of a model; `accent` and `why` it was chosen are for readers of the study."""
 
     id: KeyPart
     provider_id: str | None = None
@@ -79,7 +79,7 @@ class Model(Record):
     retired: date | None = None
     baseline: bool = False
     note: str = ""
-    """What in these settings is ours rather than the source method's."""
+    """For readers of the study: what in these settings is ours rather than the source method's."""
 
     @model_validator(mode="after")
     def _unique(self) -> Self:
@@ -124,15 +124,17 @@ class Rubric(Record):
 
     id: KeyPart
     version: int = 1
+    """Raised with the wording: the clusters are computed anew then."""
     group: Name
     gate: str | None = None
     """Asked only where the prompt carries this tag."""
     question: Name
     help: str = ""
+    """Shown to raters beside the question."""
 
 
 class Category(Record):
-    """An objective category of prompts."""
+    """An objective category of prompts; its `meaning` is for readers of the study."""
 
     id: KeyPart
     meaning: str = ""
@@ -219,6 +221,7 @@ class Study(Record):
     """The study's id: part of every object key."""
     title: Name
     language: str = "en"
+    """Of the prompts, for readers of the study."""
     default_instruction: str = "You are a helpful voice assistant"
     collect: Literal["manual", "auto"] = "manual"
     """Whether the registry sensor also requests exchanges (and so spends money)."""
