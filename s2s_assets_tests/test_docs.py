@@ -4,9 +4,11 @@ import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
+import click
 import polars as pl
 import pytest
 
+from s2s_assets.cli import main as s2s
 from s2s_assets.leaderboard.columns import LEADERBOARD, schema
 from s2s_assets.pairing import PLAN_SCHEMA
 from s2s_assets.prompts import NORMALIZED_AUDIO, RECORDED_PROMPTS
@@ -31,6 +33,7 @@ SCHEMAS: dict[str, Mapping[str, object]] = {
     "leaderboard": schema(LEADERBOARD),
 }
 WORDS = {pl.String: "text", pl.Int64: "integer", pl.Float64: "number", pl.Boolean: "yes/no", pl.Datetime: "time"}
+PAGES = ("README.md", "docs/architecture.md", "docs/operations.md", "infra/README.md", "studies/demo/README.md")
 PARTS = ("Question", "Decided", "Why", "What would change our mind")
 """Of a decision's page."""
 ELSEWHERE = {"rubric_clusters.fits", "rubric_clusters.intervals"}
@@ -71,6 +74,36 @@ def test_the_page_of_tables_lists_every_column_with_its_type(table: str) -> None
 def test_the_page_of_tables_has_no_other_table() -> None:
     page = (ROOT / "docs" / "tables.md").read_text("utf-8")
     assert re.findall(r"^## (\w+)", page, re.MULTILINE) == list(SCHEMAS)
+
+
+def written_commands() -> Iterator[tuple[str, list[str]]]:
+    """Page and words of every `s2s …` call that a page shows, as far as it is written out."""
+    for page in PAGES:
+        text = (ROOT / page).read_text("utf-8")
+        for call in re.findall(r"(?:^|`|/bin/| )s2s ([a-z][^`#\n|{]*)", text, re.MULTILINE):
+            yield page, call.split()
+
+
+def test_every_command_that_a_page_shows_exists() -> None:
+    shown = list(written_commands())
+    assert len(shown) >= 8
+    for page, words in shown:
+        command, left, context = s2s, list(words), click.Context(s2s)
+        while isinstance(command, click.Group) and left:
+            found = command.get_command(context, left[0])
+            assert found is not None or command.invoke_without_command, f"{page}: s2s {' '.join(words)}"
+            if found is None:
+                break
+            command, left = found, left[1:]
+        known = {option for parameter in command.params for option in parameter.opts}
+        assert {word for word in left if word.startswith("--")} <= known, f"{page}: s2s {' '.join(words)}"
+
+
+def test_every_make_target_that_a_page_shows_exists() -> None:
+    targets = set(re.findall(r"^([a-z]+):", (ROOT / "Makefile").read_text("utf-8"), re.MULTILINE))
+    for page in PAGES:
+        shown = set(re.findall(r"(?:^|`|&& )make ([a-z]+)", (ROOT / page).read_text("utf-8"), re.MULTILINE))
+        assert shown <= targets, page
 
 
 def test_every_setting_of_the_package_is_in_the_example() -> None:
