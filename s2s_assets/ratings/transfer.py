@@ -10,10 +10,13 @@ a pair of the plan where both response ids, prompt and configs agree; every othe
 the configs in the row's own order, and the source `imported`. Imported answers never take a slot. A row that an export
 marked as excluded is excluded here too, by the same author and reason.
 
+A row that a database cannot hold is rejected: a NUL in a text, or an id or rater's name of more than 2,000 bytes.
+
 Everything happens in one transaction. An answer settles by the time it was submitted, or by the import's time where
 that is missing or lies in the future.
 """
 
+import math
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -25,7 +28,7 @@ import polars as pl
 from sqlalchemy import Connection, Row, select
 
 from s2s_assets.ratings.answers import Content, rating_id
-from s2s_assets.ratings.files import RatingsFile
+from s2s_assets.ratings.files import NEEDED, OPTIONAL, RatingsFile
 from s2s_assets.ratings.raw import ROW, RejectedRow
 from s2s_assets.ratings.schema import answer, exclusion, pair, rater
 from s2s_assets.ratings.store import RatingsStore, insert_new
@@ -35,7 +38,13 @@ from s2s_assets.storage import unguarded
 PROVIDER = "import"
 _CHUNK = 10_000
 _TRUE = {"true", "1", "yes"}
+_ATTRIBUTE = "rater_"
 _EXACT_FORMS = (".jsonl", ".ndjson", ".json", ".parquet")
+_LONGEST_BYTES = 2000
+"""Of a text that Postgres indexes."""
+_INDEXED = ("rating_id", "rater", "response_a", "response_b")
+_LARGEST = 2**31 - 1
+_AS_TEXT = ("source", "excluded_by", "excluded_reason")
 _OUTSIDE_PAIR = ("prompt", "config_a", "config_b", "response_a", "response_b")
 _OPTIONAL = ("rating_id", "response_a", "response_b", "first", "submitted_at", "category", "level", "acoustic", "source",
              "simulated", "elapsed_ms", "excluded_by", "excluded_reason")  # fmt: skip
@@ -89,7 +98,8 @@ def import_ratings(store: RatingsStore, file: RatingsFile, now: datetime) -> Imp
         file: From `read_ratings`; of a spreadsheet's CSV, `as_written` first.
         now: Aware time of the import.
     """
-    incoming = list(_incoming(store.study, file.frame))
+    frame, rejected = _storable(_filled(file.frame))
+    incoming = list(_incoming(store.study, frame))
     conflicts: list[RejectedRow] = []
     new: list[_Incoming] = []
     with store.writing() as connection:
@@ -108,7 +118,7 @@ def import_ratings(store: RatingsStore, file: RatingsFile, now: datetime) -> Imp
         inserted=len(new),
         already=file.duplicates + len(incoming) - len(new) - len(conflicts),
         conflicts=file.conflicts + len(conflicts),
-        rejected=tuple(sorted([*file.rejected, *conflicts], key=lambda r: r.row)),
+        rejected=tuple(sorted([*file.rejected, *rejected, *conflicts], key=lambda r: r.row)),
     )
 
 
@@ -121,7 +131,7 @@ def as_written(file: RatingsFile, path: Path) -> RatingsFile:
 
 def _incoming(study: str, frame: pl.DataFrame) -> Iterator[_Incoming]:
     seen: Counter[tuple[Any, ...]] = Counter()
-    for row in _filled(frame).iter_rows(named=True):
+    for row in frame.iter_rows(named=True):
         told = tuple(row[n] for n in ("prompt", "rater", "rubric", "config_a", "config_b", "score", "first"))
         when = row["submitted_at"]
         name = row["rating_id"]
@@ -135,8 +145,33 @@ def _incoming(study: str, frame: pl.DataFrame) -> Iterator[_Incoming]:
 
 def _filled(frame: pl.DataFrame) -> pl.DataFrame:
     """Every column that the import reads; one that the file lacks, and an empty cell, is null."""
+    nested = [name for name in _OPTIONAL if name in frame.columns and frame.schema[name].is_nested()]
+    frame = frame.drop(nested)
     filled = frame.with_columns(pl.lit(None).alias(name) for name in _OPTIONAL if name not in frame.columns)
-    return filled.with_columns(pl.col(pl.String).replace("", None))
+    return filled.with_columns(pl.col(_AS_TEXT).cast(pl.String)).with_columns(pl.col(pl.String).replace("", None))
+
+
+def _storable(frame: pl.DataFrame) -> tuple[pl.DataFrame, list[RejectedRow]]:
+    """The rows that every database can hold, and those that Postgres cannot."""
+    texts = [name for name, kind in frame.schema.items() if kind == pl.String and _is_stored(name)]
+    reasons = [
+        pl.when(pl.col(name).str.contains("\0", literal=True)).then(pl.lit(f"{name} holds a NUL character"))
+        for name in texts
+    ]
+    reasons += [
+        pl.when(pl.col(name).str.len_bytes() > _LONGEST_BYTES).then(
+            pl.lit(f"{name} is longer than {_LONGEST_BYTES} bytes")
+        )
+        for name in texts
+        if name in _INDEXED
+    ]
+    judged = frame.with_columns(pl.coalesce(reasons).alias("_reason"))
+    wrong = judged.filter(pl.col("_reason").is_not_null()).select(ROW, "_reason")
+    return judged.filter(pl.col("_reason").is_null()).drop("_reason"), [RejectedRow(*row) for row in wrong.iter_rows()]
+
+
+def _is_stored(name: str) -> bool:
+    return name in NEEDED or name in OPTIONAL or name in _OPTIONAL or name.startswith(_ATTRIBUTE)
 
 
 def _known_marks(connection: Connection, ids: Sequence[str]) -> dict[str, int]:
@@ -160,7 +195,8 @@ def _insert(connection: Connection, new: Sequence[_Incoming], now: datetime) -> 
 def _ensure_raters(connection: Connection, new: Sequence[_Incoming], now: datetime) -> dict[str, int]:
     rows: dict[str, dict[str, Any]] = {}
     for one in new:
-        known = {k: v for k, v in one.row.items() if k.startswith("rater_") and v is not None}
+        told = {k: _told(v) for k, v in one.row.items() if k.startswith(_ATTRIBUTE)}
+        known = {k: v for k, v in told.items() if v is not None}
         name = one.content.rater
         rows[name] = {
             "name": name,
@@ -236,8 +272,16 @@ def _answer(one: _Incoming, rater_id: int, pairs: _Pairs, now: datetime) -> dict
 
 
 def _whole(value: Any) -> int | None:
-    """A whole number from a typed file or from text, None where there is none."""
-    return int(value) if str(value).isdecimal() else None
+    """A whole number from a typed file or from text, None where there is none or where no database holds it."""
+    found = int(value) if str(value).isdecimal() else None
+    return found if found is None or found <= _LARGEST else None
+
+
+def _told(value: Any) -> str | int | float | None:
+    """What JSON holds as it is, and all else as text; None for no number."""
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    return value if value is None or isinstance(value, str | int) else str(value)
 
 
 def _exclusion(one: _Incoming, now: datetime) -> dict[str, Any]:

@@ -1,7 +1,9 @@
 """Files in and out: idempotent, never re-signed, nothing lost, safe in a spreadsheet."""
 
 import json
-from datetime import timedelta
+import random
+import string
+from datetime import datetime, timedelta
 from pathlib import Path
 
 import polars as pl
@@ -196,6 +198,43 @@ def test_rater_and_prompt_attributes_are_kept(ratings, clock, tmp_path) -> None:
     assert table(ratings, clock).select("category", "level", "acoustic").rows() == [("facts", "L2", "clean")]
     with ratings.reading() as connection:
         assert connection.execute(select(rater.c.attributes)).scalar_one() == {"rater_age": "44"}
+
+
+@pytest.mark.postgres
+def test_what_postgres_cannot_hold_is_refused_by_row_on_both(new_postgres_database, clock, tmp_path) -> None:
+    row = {"prompt": "p", "rater": "r", "config_a": "m1", "config_b": "m2", "score": 1}
+    long = "".join(random.Random(1).choices(string.ascii_letters, k=9000))
+    changes: list[dict[str, object]] = [
+        {"category": "a\0b"}, {"response_b": "\0"}, {"rater_age": "\0"}, {"excluded_by": "ada", "excluded_reason": "\0"},
+        {"rater": long}, {"rating_id": long}, {"response_a": long},
+        {"prompt": long}, {"elapsed_ms": 2**31}, {"elapsed_ms": 10**30}, {"elapsed_ms": 9}, {"excluded_by": long},
+    ]  # fmt: skip
+    path = tmp_path / "a.jsonl"
+    path.write_text("\n".join(json.dumps(row | change) for change in changes))
+    outs = []
+    for number, url in enumerate((f"sqlite:///{tmp_path / 'a.sqlite'}", new_postgres_database())):
+        store = RatingsStore(open_engine(url), "study")
+        told = brought(store, path, clock)
+        assert (told["read"], told["inserted"]) == (12, 5)
+        assert [r["row"] for r in told["rejected"]] == [1, 2, 3, 4, 5, 6, 7]
+        assert brought(store, path, clock)["already"] == 5
+        outs.append(tmp_path / f"{number}.jsonl")
+        export_ratings(store, outs[-1], [], clock())
+    assert outs[0].read_bytes() == outs[1].read_bytes()
+
+
+def test_typed_columns_of_parquet_arrive_as_text_or_numbers(ratings, clock, tmp_path) -> None:
+    path = tmp_path / "a.parquet"
+    columns = {"prompt": "p", "config_a": "m1", "config_b": "m2", "score": 1, "excluded_by": True, "source": [[1]] * 2}
+    born = datetime(1990, 1, 2)  # noqa: DTZ001 - a column without time zones
+    attributes = {"rater": ["r1", "r2"], "rater_age": [44.0, float("nan")], "rater_born": born, "rater_left": False}
+    pl.DataFrame(columns | attributes).write_parquet(path)
+    assert brought(ratings, path, clock)["inserted"] == 2
+    with ratings.reading() as connection:
+        first, second = connection.execute(select(rater.c.attributes).order_by(rater.c.name)).scalars()
+    assert first == {"rater_age": 44.0, "rater_born": "1990-01-02 00:00:00", "rater_left": False}
+    assert "rater_age" not in second
+    assert set(table(ratings, clock)["excluded_by"]) == {"true"}
 
 
 def test_answers_settle_by_their_own_time_or_the_imports(ratings, clock, tmp_path) -> None:
