@@ -9,7 +9,7 @@ from pathlib import Path
 from sqlalchemy import inspect
 
 from s2s_assets.ratings.schema import study_identity
-from s2s_assets.ratings.store import RatingsStore, answered_responses
+from s2s_assets.ratings.store import RatingsStore, answered_responses, opening
 from s2s_assets.responses import stored_attempts
 from s2s_assets.storage import StudyStore, open_engine, open_store
 from s2s_assets.study import Frozen, IdentityError, Settings, Study, StudyFolder, Take
@@ -40,7 +40,9 @@ def open_existing(settings: Settings, study: Study) -> RatingsStore | None:
     if path != settings.database_url and not Path(path).is_file():
         return None
     engine = open_engine(settings.database_url)
-    if not inspect(engine).has_table(study_identity.name):
+    with opening():
+        known = inspect(engine).has_table(study_identity.name)
+    if not known:
         return None
     try:
         return RatingsStore(engine, study.study)

@@ -1,8 +1,8 @@
 """The ratings database of one study, opened: migrated, and known to be this study's."""
 
 import secrets
-from collections.abc import Callable, Iterable, Mapping
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
@@ -34,6 +34,20 @@ class Rater:
     simulated: bool
 
 
+@contextmanager
+def opening() -> Iterator[None]:
+    """First words with a database.
+
+    Raises:
+        StoreError: it cannot be reached, or is none.
+    """
+    try:
+        yield
+    except DBAPIError as error:
+        said = str(error.orig).strip().partition("\n")[0]
+        raise StoreError(f"the ratings database cannot be opened ({said}): check S2S_DATABASE_URL") from error
+
+
 class RatingsStore:
     """One study's ratings database.
 
@@ -47,12 +61,9 @@ class RatingsStore:
     def __init__(self, engine: Engine, study: str) -> None:
         self.engine = engine
         self.study = study
-        try:
+        with opening():
             migrate(engine)
             self._claim()
-        except DBAPIError as error:
-            said = str(error.orig).strip().partition("\n")[0]
-            raise StoreError(f"the ratings database cannot be opened ({said}): check S2S_DATABASE_URL") from error
 
     def writing(self) -> AbstractContextManager[Connection]:
         """A transaction that may write; on SQLite it holds the write lock from its start."""

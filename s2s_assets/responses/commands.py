@@ -49,8 +49,8 @@ def try_command(
     """
     request = _request(config, study or Settings.from_environment().study, base_url, pace)
     prompt = _prompt(file, adapter(request.adapter).input_rate_hz)
+    folder = _folder(out)
     ends = asyncio.run(attempts(request, prompt, Backoff(attempts=most), config))
-    folder = out or Path(tempfile.mkdtemp(prefix="s2s_try_"))
     files = write_files(ends[-1], folder)
     if as_json:
         emit(document(config, ends, files))
@@ -83,6 +83,18 @@ def _prompt(file: Path, rate_hz: int) -> Prompt:
         return Prompt.of(decode(read_audio_file(file), file.name), rate_hz)
     except AudioError as error:
         raise InputError(f"{file}: expected a recording of a prompt: {error}") from error
+
+
+def _folder(out: Path | None) -> Path:
+    """Where the files go, tried before anything is sent: an answer that is paid for must have a place."""
+    if out is None:
+        return Path(tempfile.mkdtemp(prefix="s2s_try_"))
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=out):
+            return out
+    except OSError as error:
+        raise InputError(f"--out {out}: cannot be written ({error.strerror}); name another folder") from error
 
 
 def _show(config: str, ends: tuple[Outcome, ...], folder: Path) -> None:

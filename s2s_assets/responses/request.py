@@ -9,6 +9,7 @@ import os
 from collections.abc import Mapping
 
 from s2s_assets.responses.providers import adapter
+from s2s_assets.responses.providers.addresses import is_address
 from s2s_assets.responses.records import Request, Terms
 from s2s_assets.study import Config, Exchange, StudyError
 
@@ -30,7 +31,8 @@ def resolve(
         base_url: replaces the provider's address; by stage in a cascade.
 
     Raises:
-        StudyError: unknown adapter or setting, a stage that the adapter does not have, a variable that is not set.
+        StudyError: unknown adapter or setting, a stage that the adapter does not have, a variable that is not set, an
+            address that is none.
     """
     environ = os.environ if environ is None else environ
     model = config.model
@@ -45,7 +47,7 @@ def resolve(
         instruction=config.instruction,
         voice=config.voice.provider_id or config.voice.id,
         thinking=config.thinking,
-        addresses={s: _address(config, s, base_url, environ) or spec.url for s, spec in kind.stages.items()},
+        addresses={s: _address(config, s, spec.url, base_url, environ) for s, spec in kind.stages.items()},
         providers={s: _provider(config, s, spec.provider) for s, spec in kind.stages.items()},
         keys={s: _variable(config, "key_env", v, environ) for s in kind.stages if (v := _of(model.key_env, s))},
         terms=Terms(
@@ -62,13 +64,22 @@ def _of(given: PerStage, stage: str) -> str | None:
     return given.get(stage) if isinstance(given, Mapping) else given
 
 
-def _address(config: Config, stage: str, base_url: PerStage, environ: Mapping[str, str]) -> str | None:
+def _address(config: Config, stage: str, usual: str, base_url: PerStage, environ: Mapping[str, str]) -> str:
     named, fixed = _of(config.model.base_url_env, stage), _of(config.model.base_url, stage)
     if given := _of(base_url, stage):
-        return given
-    if named and (environ.get(named) or not fixed):
-        return _variable(config, "base_url_env", named, environ)
-    return fixed
+        found = given
+    elif named and (environ.get(named) or not fixed):
+        found = _variable(config, "base_url_env", named, environ)
+    else:
+        found = fixed or usual
+    # found out here, where nothing has been sent: as a failed connection it would be tried again and again
+    if not is_address(found, like=usual):
+        scheme = usual.partition("://")[0]
+        raise StudyError(
+            f"config {config.key}: the base URL {found!r} of stage {stage}: expected {scheme}://HOST or "
+            f"{scheme.removesuffix('s')}://HOST, such as {usual}. Nothing was sent"
+        )
+    return found
 
 
 def _provider(config: Config, stage: str, usual: str | None) -> str:

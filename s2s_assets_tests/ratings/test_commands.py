@@ -69,6 +69,7 @@ def test_people_get_words(environment, answers) -> None:
         ("exclude", "rater", "nobody", "--by", "ada", "--reason", "noise"),
         ("withdraw", "nothing", "--by", "ada", "--reason", "noise"),
         ("exclude", "rater", "r", "--by", "ada"),
+        ("exclude", "rater", "\udcff", "--by", "ada", "--reason", "noise"),
     ],
 )
 def test_a_wrong_call_ends_in_two(environment, answers, words, monkeypatch) -> None:
@@ -105,6 +106,16 @@ def test_a_database_that_cannot_be_opened_is_one_message(
     assert (done.exit_code, done.stdout) == (status, "")
     assert reason in done.stderr
     assert "hush" not in done.stderr
+    assert len(done.stderr.splitlines()) == 1
+
+
+def test_a_study_is_not_called_ok_while_its_answers_cannot_be_looked_up(environment) -> None:
+    unreachable = {"S2S_DATABASE_URL": "postgresql://ada:hush@127.0.0.1:1/none"}
+    done = CliRunner().invoke(
+        main, ["study", "check", environment["S2S_STUDY"], "--json"], env=environment | unreachable
+    )
+    assert (done.exit_code, done.stdout) == (1, "")
+    assert "Connection refused" in done.stderr
     assert len(done.stderr.splitlines()) == 1
 
 

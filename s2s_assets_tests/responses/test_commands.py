@@ -140,6 +140,7 @@ def test_the_timeline_for_people(study: Path) -> None:
         ((REALTIME, "study.yaml"), KEY, "study.yaml"),
         ((REALTIME, "prompt.wav"), "", "S2S_TEST_KEY"),
         ((CASCADE, "prompt.wav", "--base-url", "stt=http://127.0.0.1:9,llm"), KEY, "--base-url"),
+        ((REALTIME, "prompt.wav", "--base-url", "ftp://127.0.0.1:9"), KEY, "ftp://127.0.0.1:9"),
     ],
 )
 def test_a_wrong_call_ends_in_two(study: Path, arguments: tuple[str, ...], key: str, message: str) -> None:
@@ -147,3 +148,14 @@ def test_a_wrong_call_ends_in_two(study: Path, arguments: tuple[str, ...], key: 
     status, out, err = _call(study, config, str(study / file), *more, key=key)
     assert (status, out) == (2, "")
     assert message in err
+
+
+@pytest.mark.parametrize("out", ["prompt.wav", "prompt.wav/x", "long" * 80])
+def test_a_folder_that_cannot_be_written_is_found_before_anything_is_sent(study: Path, out: str) -> None:
+    emulator = OpenAIEmulator()
+    with _serving(emulator) as address:
+        words = (REALTIME, str(study / "prompt.wav"), "--base-url", address, "--out", str(study / out), "--json")
+        status, printed, err = _call(study, *words)
+    assert (status, printed) == (2, "")
+    assert "cannot be written" in err
+    assert emulator.connections == 0

@@ -8,7 +8,12 @@ from s2s_assets.responses import resolve
 from s2s_assets.study import Exchange, StudyError
 from s2s_assets_tests.responses.conftest import make_config
 
-ENVIRON = {"S2S_TEST_KEY": "secret-key", "S2S_TEST_URL": "ws://127.0.0.1:1", "OTHER": "http://127.0.0.1:2"}
+ENVIRON = {
+    "S2S_TEST_KEY": "secret-key",
+    "S2S_TEST_URL": "ws://127.0.0.1:1",
+    "HEARING": "http://127.0.0.1:1",
+    "SPEAKING": "http://127.0.0.1:2",
+}
 
 
 def _resolve(environ: dict[str, str] | None = None, base_url: Any = None, **model: Any) -> Any:
@@ -31,12 +36,12 @@ def test_addresses_by_precedence() -> None:
 
 
 def test_a_cascade_has_an_address_a_key_and_a_provider_by_stage() -> None:
-    stages = {"stt": "S2S_TEST_URL", "tts": "OTHER"}
+    stages = {"stt": "HEARING", "tts": "SPEAKING"}
     keys = {"stt": "S2S_TEST_KEY", "llm": "S2S_TEST_KEY"}
     settings = {"tts": {"provider": "house"}}
     request = _resolve(adapter="cascade", base_url_env=stages, key_env=keys, settings=settings)
     assert request.addresses == {
-        "stt": "ws://127.0.0.1:1",
+        "stt": "http://127.0.0.1:1",
         "llm": "https://api.openai.com",
         "tts": "http://127.0.0.1:2",
     }
@@ -53,6 +58,16 @@ def test_a_cascade_has_an_address_a_key_and_a_provider_by_stage() -> None:
         ({"settings": {"modle": "x"}}, None, "modle"),
         ({"adapter": "cascade", "settings": {}, "key_env": {"asr": "S2S_TEST_KEY"}}, None, "asr"),
         ({"adapter": "cascade", "settings": {}}, {"speech": "http://x"}, "speech"),
+        (
+            {"adapter": "cascade", "settings": {}},
+            {"tts": "ws://x"},
+            "'ws://x' of stage tts: expected https://HOST or http://HOST",
+        ),
+        ({}, "http://x", "'http://x' of stage realtime: expected wss://HOST or ws://HOST"),
+        ({}, "localhost:8701", "'localhost:8701'"),
+        ({}, "ws://", "'ws://'"),
+        ({}, "ws://x:port", "'ws://x:port'"),
+        ({"base_url_env": None, "base_url": "api.example.com"}, None, "'api.example.com'"),
     ],
 )
 def test_what_cannot_be_sent_is_refused_by_name(model: dict[str, Any], base_url: Any, message: str) -> None:
