@@ -134,7 +134,7 @@ def command(
         raise RatingsError(f"{file}: every row compares one {by} with itself{where}, so there is nothing to rank")
     if out is not None:
         with _writing(out):
-            page = write_ranking(result, out, title=file.name)
+            page = write_ranking(result, out, title=click.format_filename(file.name))
         console.print(f"written: {page}", markup=False, soft_wrap=True)
     if as_json:
         emit(result.to_json())

@@ -32,7 +32,7 @@ def exclude(store: RatingsStore, scope: Scope, target: str, author: str, reason:
     Raises:
         RatingsError: there is no such target, or author or reason is empty.
     """
-    _signed(author, reason)
+    _signed(author, reason, target)
     with store.writing() as connection:
         if not _exists(connection, scope, target):
             raise RatingsError(f"{scope} {target!r}: {_UNKNOWN[scope]}")
@@ -66,7 +66,7 @@ def restore(store: RatingsStore, scope: Scope, target: str, author: str, reason:
     Raises:
         RatingsError: author or reason is empty.
     """
-    _signed(author, reason)
+    _signed(author, reason, target)
     live = (exclusion.c.scope == scope) & (exclusion.c.target == target) & exclusion.c.lifted_at.is_(None)
     lifted = {"lifted_at": now, "lifted_by": author, "lifted_reason": reason}
     with store.writing() as connection:
@@ -88,9 +88,14 @@ def withdrawn(store: RatingsStore) -> frozenset[str]:
         return live_targets(connection, "response")
 
 
-def _signed(author: str, reason: str) -> None:
+def _signed(author: str, reason: str, target: str) -> None:
     if not author.strip() or not reason.strip():
         raise RatingsError("author and reason: expected both; an exclusion is published with them")
+    for name, text in (("author", author), ("reason", reason), ("target", target)):
+        try:
+            text.encode()
+        except UnicodeEncodeError as error:  # bytes of a command line that are in another encoding
+            raise RatingsError(f"{name} {text!r}: not UTF-8; give it in the terminal's encoding") from error
 
 
 def _exists(connection: Connection, scope: Scope, target: str) -> bool:

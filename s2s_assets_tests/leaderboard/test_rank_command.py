@@ -105,6 +105,12 @@ def test_a_folder_that_cannot_be_written_is_a_wrong_call(six: Path, out: str, mo
     assert out in done.stderr
 
 
+def test_a_file_name_that_is_no_utf8_is_shown_as_far_as_it_can_be(six: Path, tmp_path: Path) -> None:
+    path = six.rename(tmp_path / "six\udcff.csv")
+    assert call(path, "--resamples", "0", "--out", tmp_path / "out").exit_code == 0
+    assert "six\ufffd.csv" in (tmp_path / "out" / "index.html").read_text()
+
+
 def test_missing_and_empty_files_end_in_two(tmp_path: Path) -> None:
     empty = tmp_path / "empty.csv"
     empty.touch()
