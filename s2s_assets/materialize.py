@@ -10,6 +10,7 @@ import click
 
 from s2s_assets.definitions import defs
 from s2s_assets.orchestration import CONFIG_SET, Driver, RunFailedError, StudyResource, live_keys, open_instance
+from s2s_assets.ratings import RatingsStore
 from s2s_assets.study import ConfigKey, InputError, Study
 from s2s_assets.study.console import console, guard, progress
 
@@ -17,6 +18,21 @@ from s2s_assets.study.console import console, guard, progress
 def say(text: str) -> None:
     """One step done, for people."""
     console.print(f"[bold]·[/bold] {text}")
+
+
+def claim_state(resource: StudyResource, driver: Driver, study: Study) -> None:
+    """Open all that holds the study's state before anything runs: a wrong setting is then one message, not a failed run.
+
+    The Dagster home comes last, so that it is nobody's while the store or the database is another study's.
+
+    Raises:
+        InputError: a setting that names no store or database.
+        IdentityError: store, database or Dagster home belongs to another study.
+        StoreError: store or database cannot be reached.
+    """
+    resource.store(study)
+    RatingsStore(resource.engine(), study.study)
+    resource.claim(driver.instance, study)
 
 
 def settle_level(driver: Driver, sensor: str, what: str) -> int:
@@ -93,8 +109,8 @@ def materialize(partition: str | None) -> None:
     resource = StudyResource()
     study = resource.folder().study
     with open_instance(Path.cwd()) as instance:
-        resource.claim(instance, study)
         driver = Driver(defs, instance)
+        claim_state(resource, driver, study)
         if partition is not None:
             collect_one(driver, study, partition)
         else:

@@ -17,7 +17,7 @@ from s2s_assets.definitions import defs
 from s2s_assets.demo.raters import rate_study
 from s2s_assets.demo.servers import demo_servers
 from s2s_assets.leaderboard import last_release
-from s2s_assets.materialize import say, settle_level
+from s2s_assets.materialize import claim_state, say, settle_level
 from s2s_assets.orchestration import Driver, StudyResource, open_instance
 
 RELEASED_BY = "demo"
@@ -60,7 +60,7 @@ def run_demo(root: Path, raters: int) -> DemoResult:
     say(f"study {folder.study.study}: {len(folder.scripts)} prompts, {len(folder.study.active_configs)} configs")
     with open_instance(root) as instance, demo_servers() as addresses, environment(addresses):
         driver = Driver(defs, instance)
-        resource.claim(instance, folder.study)
+        claim_state(resource, driver, folder.study)
         driver.run_job("prepare")
         say("prompts recorded, checked, selected and normalized")
         collected = settle_level(driver, "registry_to_responses", "exchanging with the local systems")

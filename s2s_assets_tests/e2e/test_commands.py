@@ -64,6 +64,33 @@ def test_materialize_refuses_a_partition_that_is_not_the_studys(at_home):
     assert "silver|ann|none" in result.stderr
 
 
+@pytest.mark.parametrize(
+    ("setting", "value", "status", "message"),
+    [
+        ("S2S_STORE", "ftp://nowhere", 2, "expected file:PATH or s3://BUCKET/PREFIX"),
+        ("S2S_STORE", "file:study/study.yaml", 1, "the folder must be writable"),
+        ("S2S_DATABASE_URL", "mysql://nowhere", 2, "expected sqlite:///PATH"),
+        ("S2S_DATABASE_URL", "postgresql://ada@127.0.0.1:1/none", 1, "Connection refused"),
+    ],
+)
+def test_materialize_opens_its_state_before_it_runs_anything(at_home, monkeypatch, setting, value, status, message):
+    monkeypatch.setenv(setting, value)
+    result = run("materialize")
+    assert result.exit_code == status
+    assert message in " ".join(result.stderr.split())
+    assert not at_home.instance.get_runs()
+
+
+def test_materialize_refuses_state_of_another_study(at_home):
+    run("materialize")
+    runs = len(at_home.instance.get_runs())
+    write_study(at_home.root / "study", MODELS, study="another")
+    result = run("materialize")
+    assert result.exit_code == 2
+    assert "belongs to study" in result.stderr
+    assert len(at_home.instance.get_runs()) == runs
+
+
 def test_edits_of_what_has_answers_are_refused_with_the_remedy(flow):
     folder = flow.root / "study"
     flow.to_plan()
