@@ -19,6 +19,7 @@ from s2s_assets.demo.servers import demo_servers
 from s2s_assets.leaderboard import last_release
 from s2s_assets.materialize import claim_state, say, settle_level
 from s2s_assets.orchestration import Driver, StudyResource, open_instance
+from s2s_assets.study import StudyError
 
 RELEASED_BY = "demo"
 
@@ -52,11 +53,17 @@ def run_demo(root: Path, raters: int) -> DemoResult:
     """Run the demo study to its release in `root`'s Dagster instance.
 
     Raises:
+        StudyError: `S2S_STUDY` names a study of real ratings.
         RunFailedError: a run failed.
     """
     started = time.monotonic()
     resource = StudyResource()
     folder = resource.folder()
+    if not folder.study.analysis.simulated:
+        raise StudyError(
+            f"study {folder.study.study!r} (S2S_STUDY={resource.settings.study}) is no demo: its analysis is not marked "
+            "`simulated: true`, and simulated raters must not answer in it; unset S2S_STUDY, or use `s2s materialize`"
+        )
     say(f"study {folder.study.study}: {len(folder.scripts)} prompts, {len(folder.study.active_configs)} configs")
     with open_instance(root) as instance, demo_servers() as addresses, environment(addresses):
         driver = Driver(defs, instance)

@@ -47,3 +47,13 @@ def test_the_demo_recovers_its_planted_ranking_and_a_second_run_is_harmless(tmp_
     assert json.loads(second.stdout)["page"] == said["page"]
     assert json.loads(second.stdout)["answers"] == 0
     assert "nothing new to fit" in second.stderr
+
+
+def test_simulated_raters_never_answer_in_a_real_study(tmp_path, monkeypatch):
+    monkeypatch.setenv("S2S_STUDY", str(ROOT / "studies" / "dai-s2s-st"))
+    monkeypatch.setenv("S2S_HOME", str(tmp_path / "home"))
+    refused = s2s(tmp_path, "demo", "--json")
+    assert (refused.returncode, refused.stdout) == (2, "")
+    assert "'dai-s2s-st'" in refused.stderr
+    assert "is no demo" in refused.stderr
+    assert list(tmp_path.iterdir()) == []
