@@ -33,6 +33,7 @@ from s2s_assets.orchestration import (
     Stage,
     StageEvent,
     StudyResource,
+    leave_out,
     png_metadata,
     preview,
     run_stage,
@@ -43,7 +44,7 @@ from s2s_assets.ranking import bootstrap_seed, fits_to_frame, headline_rows, int
 from s2s_assets.ratings import EXCLUSION_RULES, QUALITY_VERSION, RatingsStore, planted_strengths
 from s2s_assets.rubrics import clusters_from_frame
 from s2s_assets.storage import Table
-from s2s_assets.study import OVERALL, Study
+from s2s_assets.study import OVERALL, Study, Variant
 
 PAGE_VERSION = "board-2"
 CITATION = "s2s_assets: ranking speech-to-speech models by human preference (Apache-2.0), see CITATION.cff"
@@ -108,11 +109,12 @@ def _inputs(
     )
 
 
-def _describe(frame: pl.DataFrame, files: Mapping[str, bytes], page: Path) -> Mapping[str, Any]:
-    lead = headline_rows(frame).sort("variant", "rank")
-    columns = ["variant", "rank", "rank_low", "rank_high", "display_name", "elo", "ci_low", "ci_high", "n_ratings"]
+def _describe(frame: pl.DataFrame, files: Mapping[str, bytes], page: Path, variant: Variant) -> Mapping[str, Any]:
+    columns = ["rank", "rank_low", "rank_high", "display_name", "elo", "ci_low", "ci_high", "n_ratings", "ratings"]
+    lead = headline_rows(frame, variant).sort("rank", "entity")
     return {
         "page": dg.MetadataValue.path(str(page)),
+        "variant": variant,
         "headline": preview(lead, columns, rows=40),
         "forest": png_metadata(
             thumbnail(files[f"forest-{OVERALL}.svg"].decode(), limit=22_000), "Elo with 95 % intervals"
@@ -165,7 +167,10 @@ def leaderboard(
         compute=compute,
         checks=leaderboard_checks(folder.study),
         describe=lambda frame: _describe(
-            frame, put_draft_in_force(store, stage.key), home.absolute() / "draft" / "index.html"
+            frame,
+            put_draft_in_force(store, stage.key),
+            home.absolute() / "draft" / "index.html",
+            folder.study.analysis.headline_variant,
         ),
     )
     table = yield from run_stage(context, store, stage)
@@ -190,7 +195,7 @@ def release(
 ) -> Generator[StageEvent, None, None]:
     """A sealed copy of the current board; by hand only, with run config `{by, note}`."""
     if not config.by or not config.note:
-        context.log.info("release: nothing published; it acts only with run config {by, note}")
+        yield from leave_out(context, "nothing is published without run config {by, note}")
         return
     folder = study.folder()
     store, home = study.store(folder.study), study.settings.home

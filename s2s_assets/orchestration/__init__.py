@@ -18,7 +18,7 @@ from s2s_assets.orchestration.reconcile import (
     settle,
 )
 from s2s_assets.orchestration.resources import StudyResource, Withdrawals
-from s2s_assets.orchestration.stage import Check, Stage, StageEvent, run_stage
+from s2s_assets.orchestration.stage import Check, Stage, StageEvent, leave_out, run_stage
 
 __all__ = [
     "CONFIGS",
@@ -40,6 +40,7 @@ __all__ = [
     "config_of_run",
     "dagster_home",
     "is_settled",
+    "leave_out",
     "live_keys",
     "markdown_table",
     "open_instance",

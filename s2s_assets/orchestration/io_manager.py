@@ -29,8 +29,10 @@ class TableIOManager(dg.ConfigurableIOManager):
         store.put_record(f"runs/{context.run_id}", _pin_name(asset, partition), {"version": obj.version})
         store.set_head(asset, partition, obj.version)
 
-    def load_input(self, context: dg.InputContext) -> Table | dict[str, Table]:
+    def load_input(self, context: dg.InputContext) -> Table | dict[str, Table] | None:
         """One table, or a dict by partition where many partitions meet.
+
+        None where nothing is stored of a partition that is no active config of the study: its steps are left out.
 
         Raises:
             StoreError: nothing is stored for an unpartitioned input or for the one partition asked for.
@@ -44,6 +46,8 @@ class TableIOManager(dg.ConfigurableIOManager):
             return self._fan_in(context, study, store, asset)
         partition = context.partition_key if partitioned else None
         version = self._pinned(store, context.step_context.run_id, asset, partition) or store.head(asset, partition)
+        if version is None and partition is not None and partition not in {str(c.key) for c in study.active_configs}:
+            return None
         if version is None:
             raise StoreError(
                 f"{asset}{f' [{partition}]' if partition else ''}: nothing stored yet; materialize it first"

@@ -7,6 +7,8 @@ from typing import Any
 import dagster as dg
 import polars as pl
 
+from s2s_assets.orchestration.columns import COLUMNS
+
 OWNERS = ["team:evaluation"]
 """Of every asset."""
 _PRIVATE = {"text", "input_transcript", "output_transcript", "thinking", "message", "comment", "usage", "draws"}
@@ -14,8 +16,10 @@ _MAX_PNG_BYTES = 30_000
 
 
 def column_schema(frame: pl.DataFrame) -> dg.TableSchema:
-    """Columns and types of a table."""
-    return dg.TableSchema(columns=[dg.TableColumn(name, str(dtype)) for name, dtype in frame.schema.items()])
+    """Columns, types and meaning of a table."""
+    return dg.TableSchema(
+        columns=[dg.TableColumn(name, str(dtype), COLUMNS.get(name)) for name, dtype in frame.schema.items()]
+    )
 
 
 def _cell(value: Any) -> str:

@@ -45,7 +45,12 @@ def ratings_to_refit(context: dg.SensorEvaluationContext, study: StudyResource) 
     if verdict.request is None and not events:
         return dg.SkipReason(verdict.reason)
     requests = [] if verdict.request is None else [verdict.request]
-    return dg.SensorResult(run_requests=requests, asset_events=events, cursor=settled.version)
+    return dg.SensorResult(
+        run_requests=requests,
+        skip_reason=None if requests else verdict.reason,
+        asset_events=events,
+        cursor=settled.version,
+    )
 
 
 def _seen(version: str, answers: int) -> dg.AssetMaterialization:

@@ -16,6 +16,7 @@ from s2s_assets.orchestration import (
     StageEvent,
     StudyResource,
     config_of_run,
+    leave_out,
     markdown_table,
     preview,
     run_stage,
@@ -96,8 +97,8 @@ def responses(
     store, exchange, prompts = study.store(folder.study), folder.study.exchange, normalized_audio.frame
     checks = [coverage(exchange.min_coverage), retried_share()]
     if isinstance(config, str):
-        context.log.warning("skipped: %s", config)
         yield from (check.skipped(config) for check in checks)
+        yield from leave_out(context, config)
         return
     counts = asyncio.run(
         collect(config, prompts, store, exchange, home=study.settings.home, progress=log_progress(context))
@@ -136,11 +137,17 @@ def _describe_audio(frame: pl.DataFrame, counts: Mapping[str, int]) -> Mapping[s
     owners=OWNERS,
     code_version=METHOD_VERSION,
     check_specs=AUDIO_SPECS,
+    output_required=False,
 )
 def response_audio(
-    context: dg.AssetExecutionContext, study: StudyResource, responses: Table
+    context: dg.AssetExecutionContext, study: StudyResource, responses: Table | None
 ) -> Generator[StageEvent, None, None]:
     """What raters hear of a config: one channel, one rate, one loudness, whatever the provider sent."""
+    if responses is None:
+        why = f"{context.partition_key} has no responses, and gets none in this study"
+        yield playable().skipped(why)
+        yield from leave_out(context, why)
+        return
     folder = study.folder()
     store, key, target = study.store(folder.study), context.partition_key, folder.study.audio
     recipe = f"audio {digest([METHOD_VERSION, target.model_dump(mode='json')])}"

@@ -1,6 +1,7 @@
 """Registry → responses: the study's configs become partitions; where the study says so, exchanges are requested."""
 
 import dagster as dg
+import polars as pl
 
 from s2s_assets.orchestration import (
     CONFIG_SET,
@@ -23,10 +24,9 @@ def missing_keys(instance: dg.DagsterInstance, study: Study) -> list[str]:
     return [str(c.key) for c in study.active_configs if str(c.key) not in registered]
 
 
-def collect_level(store: StudyStore, config: Config, prompts_version: str) -> Level:
-    """A config's partition against its settings and the selected prompts."""
+def collect_level(store: StudyStore, config: Config, prompts: pl.DataFrame) -> Level:
+    """A config's partition against its settings and the selected prompts (table `normalized_audio`)."""
     key = str(config.key)
-    prompts = store.read_table("normalized_audio", None, prompts_version).frame
     wanted = wanted_responses(config, prompts)
     stored = is_settled(store, "responses", key, wanted) and _heard(store, key)
     return Level(f"collect:{key}", wanted, stored, job="collect", asset="responses", partition=key)
@@ -38,9 +38,10 @@ def _heard(store: StudyStore, key: str) -> bool:
 
 def verdicts(instance: dg.DagsterInstance, study: Study, store: StudyStore) -> list[tuple[Level, Verdict]]:
     """What to do about each active config; empty before there is normalized audio."""
-    prompts = store.head("normalized_audio", None)
-    if prompts is None:
+    head = store.head("normalized_audio", None)
+    if head is None:
         return []
+    prompts = store.read_table("normalized_audio", None, head).frame
     levels = [collect_level(store, config, prompts) for config in study.active_configs]
     return [(level, reconcile(instance, level)) for level in levels]
 
@@ -65,9 +66,12 @@ def registry_to_responses(context: dg.SensorEvaluationContext, study: StudyResou
     requests = [verdict.request for verdict in ready if verdict.request is not None]
     if new or requests:
         adds = [CONFIGS.build_add_request(new)] if new else []
-        return dg.SensorResult(run_requests=requests, dynamic_partitions_requests=adds)
+        skip = None if requests else f"{len(new)} partitions added: {', '.join(new)}"
+        return dg.SensorResult(run_requests=requests, skip_reason=skip, dynamic_partitions_requests=adds)
     if not found:
         return dg.SkipReason("no normalized audio yet: materialize recorded_prompts and normalized_audio")
     if stale and not auto:
         return dg.SkipReason(f"{len(stale)} partitions wait for a backfill (collect: manual): {', '.join(stale)}")
-    return dg.SkipReason("; ".join(verdict.reason for _, verdict in found if verdict.request is None)[:2000])
+    if stale:
+        return dg.SkipReason("; ".join(verdict.reason for level, verdict in found if not level.stored)[:2000])
+    return dg.SkipReason(f"all {len(found)} configs have the responses that the study asks for")

@@ -10,7 +10,7 @@ import dagster as dg
 import polars as pl
 import pytest
 
-from s2s_assets.orchestration import RunFailedError, StudyResource, TableIOManager
+from s2s_assets.orchestration import WANTED_TAG, RunFailedError, StudyResource, TableIOManager
 from s2s_assets.ratings import withdraw
 from s2s_assets_tests.e2e.flow import write_study
 
@@ -47,6 +47,8 @@ def test_recordings_become_a_sealed_release_and_a_second_pass_does_nothing(any_f
     assert flow.metadata("responses")["sent"] == 0
     for asset in ("bt_fits", "bootstrap_cis", "rubric_clusters", "leaderboard"):
         assert flow.metadata(asset)["result"].startswith("reused"), asset
+    for asset in ("responses", "pairing_plan", "rating_tasks", "ratings"):
+        assert flow.metadata(asset)["result"].startswith("unchanged"), asset
 
 
 def test_an_added_model_is_exchanged_alone_and_its_pairs_are_appended(any_flow):
@@ -66,6 +68,18 @@ def test_an_added_model_is_exchanged_alone_and_its_pairs_are_appended(any_flow):
         ~pl.col("config_a").str.starts_with("gold") & ~pl.col("config_b").str.starts_with("gold")
     ).is_empty()
     assert flow.settle("cells_to_plan") == []
+
+
+def test_a_settled_batch_is_the_data_version_of_the_ratings_log(flow):
+    flow.to_plan()
+    flow.vote()
+    [first] = flow.driver.tick("ratings_to_refit")
+    event = flow.instance.get_latest_materialization_event(dg.AssetKey("ratings_log"))
+    assert event.asset_materialization.tags["dagster/data_version"] == first.tags[WANTED_TAG]
+    flow.vote(raters=1)
+    [second] = flow.driver.tick("ratings_to_refit")
+    event = flow.instance.get_latest_materialization_event(dg.AssetKey("ratings_log"))
+    assert event.asset_materialization.tags["dagster/data_version"] == second.tags[WANTED_TAG] != first.tags[WANTED_TAG]
 
 
 def test_a_batch_of_ratings_is_refitted_once(flow):
@@ -254,6 +268,9 @@ def test_every_asset_of_a_finished_study_is_seen_materialized(flow):
     flow.driver.run_job("publish", config=PUBLISH)
     for spec in flow.driver.definitions.resolve_all_asset_specs():
         assert flow.instance.get_latest_materialization_event(spec.key) is not None, spec.key
+        if spec.key != dg.AssetKey("ratings_log"):
+            columns = flow.metadata(spec.key.to_user_string())["dagster/column_schema"].columns
+            assert [c.name for c in columns if not c.description] == [], spec.key
         assert spec.description
         assert spec.owners
         assert spec.kinds
