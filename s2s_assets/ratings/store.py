@@ -69,6 +69,14 @@ class RatingsStore:
         """A transaction that may write; on SQLite it holds the write lock from its start."""
         return self.engine.begin()
 
+    @contextmanager
+    def importing(self) -> Iterator[Connection]:
+        """A writing transaction that takes turns with others of its kind, so that one sees what the last has brought."""
+        with self.writing() as connection:
+            # SQLite knows no row locks and needs none: there a transaction that writes is alone
+            connection.execute(select(study_identity.c.id).with_for_update())
+            yield connection
+
     def reading(self) -> AbstractContextManager[Connection]:
         """A transaction that only reads and blocks nobody."""
         return reading(self.engine).begin()

@@ -102,7 +102,7 @@ def import_ratings(store: RatingsStore, file: RatingsFile, now: datetime) -> Imp
     incoming = list(_incoming(store.study, frame))
     conflicts: list[RejectedRow] = []
     new: list[_Incoming] = []
-    with store.writing() as connection:
+    with store.importing() as connection:
         marks = _known_marks(connection, [one.content.rating_id for one in incoming])
         for one in incoming:
             name = one.content.rating_id

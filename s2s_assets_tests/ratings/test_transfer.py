@@ -3,6 +3,7 @@
 import json
 import random
 import string
+from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime, timedelta
 from pathlib import Path
 
@@ -198,6 +199,17 @@ def test_rater_and_prompt_attributes_are_kept(ratings, clock, tmp_path) -> None:
     assert table(ratings, clock).select("category", "level", "acoustic").rows() == [("facts", "L2", "clean")]
     with ratings.reading() as connection:
         assert connection.execute(select(rater.c.attributes)).scalar_one() == {"rater_age": "44"}
+
+
+@pytest.mark.postgres
+def test_many_may_import_one_file_at_once(new_postgres_database, clock, tmp_path) -> None:
+    path = given_csv(tmp_path / "a.csv", *(f"p{i},r{i % 3},m1|v|none,m2|v|none,1" for i in range(200)))
+    for url in (f"sqlite:///{tmp_path / 'a.sqlite'}", new_postgres_database()):
+        ratings = RatingsStore(open_engine(url), "study")
+        with ThreadPoolExecutor(6) as pool:
+            done = list(pool.map(lambda _, ratings=ratings: brought(ratings, path, clock), range(6)))
+        assert sorted(d["inserted"] for d in done) == [0, 0, 0, 0, 0, 200]
+        assert all(d["inserted"] + d["already"] == 200 for d in done)
 
 
 @pytest.mark.postgres
