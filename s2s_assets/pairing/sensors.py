@@ -1,5 +1,7 @@
 """Cells → plan: new playable cells or new holes ask for an epoch, once no response run is under way."""
 
+from concurrent.futures import ThreadPoolExecutor
+
 import dagster as dg
 from dagster import DagsterRunStatus, RunsFilter
 
@@ -9,6 +11,7 @@ from s2s_assets.pairing.assets import stored_plan
 from s2s_assets.storage import StudyStore
 from s2s_assets.study import Study
 
+READERS = 8
 _BUSY = [DagsterRunStatus.QUEUED, DagsterRunStatus.NOT_STARTED, DagsterRunStatus.STARTING, DagsterRunStatus.STARTED]
 
 
@@ -25,7 +28,11 @@ def wanted_plan(study: Study, store: StudyStore, withdrawn: frozenset[str]) -> s
     if prompts is None:
         return None
     heads, active = store.heads("response_audio"), {str(c.key) for c in study.active_configs}
-    frames = [store.read_table("response_audio", key, heads[key]).frame for key in sorted(active & heads.keys())]
+    with ThreadPoolExecutor(READERS) as readers:
+        read = readers.map(
+            lambda key: store.read_table("response_audio", key, heads[key]), sorted(active & heads.keys())
+        )
+        frames = [table.frame for table in read]
     cells = playable_cells(frames, store.read_table("normalized_audio", None, prompts).frame, withdrawn)
     return plan_level(cells, withdrawn, study.pairing.without)
 

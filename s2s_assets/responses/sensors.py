@@ -1,5 +1,7 @@
 """Registry → responses: the study's configs become partitions; where the study says so, exchanges are requested."""
 
+from concurrent.futures import ThreadPoolExecutor
+
 import dagster as dg
 import polars as pl
 
@@ -16,6 +18,9 @@ from s2s_assets.orchestration import (
 from s2s_assets.responses import wanted_responses
 from s2s_assets.storage import StudyStore
 from s2s_assets.study import Config, Study
+
+READERS = 8
+"""Configs looked up at once: a tick is a few small reads a config, and each is a round trip where the store is far."""
 
 
 def missing_keys(instance: dg.DagsterInstance, study: Study) -> list[str]:
@@ -42,7 +47,8 @@ def verdicts(instance: dg.DagsterInstance, study: Study, store: StudyStore) -> l
     if head is None:
         return []
     prompts = store.read_table("normalized_audio", None, head).frame
-    levels = [collect_level(store, config, prompts) for config in study.active_configs]
+    with ThreadPoolExecutor(READERS) as readers:
+        levels = list(readers.map(lambda config: collect_level(store, config, prompts), study.active_configs))
     return [(level, reconcile(instance, level)) for level in levels]
 
 

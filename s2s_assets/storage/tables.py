@@ -123,8 +123,9 @@ class StudyStore:
         folder = self._key("heads", asset) + "/"
         paths = [key.removeprefix(folder).removesuffix("/HEAD") for key in self.blobs.keys(folder)]
         partitions = [path.replace("/", "|") for path in paths if path != _UNPARTITIONED]
-        versions = {partition: self.head(asset, partition) for partition in partitions}
-        return {partition: version for partition, version in versions.items() if version is not None}
+        with ThreadPoolExecutor(_READERS) as readers:
+            versions = list(readers.map(lambda partition: self.head(asset, partition), partitions))
+        return {p: version for p, version in zip(partitions, versions, strict=True) if version is not None}
 
     def memo(self, asset: str, partition: str | None, key: str) -> str | None:
         """The version that a memo key gave, where its table is still stored; None otherwise."""
