@@ -27,7 +27,7 @@ from s2s_assets.leaderboard import (
     thumbnail,
 )
 from s2s_assets.leaderboard.checks import LEADERBOARD_SPECS, leaderboard_checks, red_checks
-from s2s_assets.leaderboard.drafts import current_draft, lay_out, put_draft_in_force, store_draft
+from s2s_assets.leaderboard.drafts import current_draft, draft_of, lay_out, put_in_force, store_draft
 from s2s_assets.orchestration import (
     OWNERS,
     Stage,
@@ -168,12 +168,13 @@ def leaderboard(
         checks=leaderboard_checks(folder.study),
         describe=lambda frame: _describe(
             frame,
-            put_draft_in_force(store, stage.key),
+            draft_of(store, stage.key),
             home.absolute() / "draft" / "index.html",
             folder.study.analysis.headline_variant,
         ),
     )
     table = yield from run_stage(context, store, stage)
+    put_in_force(store, stage.key)
     lay_out(current_draft(store), home / "draft")
     settle(store, "leaderboard", None, f"ratings {ratings.version}", table.version)
 

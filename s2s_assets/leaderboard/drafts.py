@@ -21,17 +21,22 @@ def store_draft(store: StudyStore, files: Mapping[str, bytes], key: str) -> Tabl
     return table
 
 
-def put_draft_in_force(store: StudyStore, key: str) -> dict[str, bytes]:
-    """Make the draft of a memo key the current one; its files.
+def draft_of(store: StudyStore, key: str) -> dict[str, bytes]:
+    """The files of the draft of a memo key.
 
     Raises:
         ReleaseError: no draft is stored under the key.
     """
-    version = store.memo(DRAFT, None, key)
-    if version is None:
-        raise ReleaseError("the board's draft is not in the store; materialize `leaderboard` again")
-    store.set_head(DRAFT, None, version)
-    return _files(store, store.read_table(DRAFT, None, version))
+    return _files(store, store.read_table(DRAFT, None, _version_of(store, key)))
+
+
+def put_in_force(store: StudyStore, key: str) -> None:
+    """Make the draft of a memo key the current one.
+
+    Raises:
+        ReleaseError: no draft is stored under the key.
+    """
+    store.set_head(DRAFT, None, _version_of(store, key))
 
 
 def current_draft(store: StudyStore) -> dict[str, bytes]:
@@ -60,3 +65,10 @@ def lay_out(files: Mapping[str, bytes], folder: Path) -> Path:
 
 def _files(store: StudyStore, table: Table) -> dict[str, bytes]:
     return {name: store.get_blob(blob) for name, blob in table.frame.iter_rows()}
+
+
+def _version_of(store: StudyStore, key: str) -> str:
+    version = store.memo(DRAFT, None, key)
+    if version is None:
+        raise ReleaseError("the board's draft is not in the store; materialize `leaderboard` again")
+    return version

@@ -1,5 +1,7 @@
 """Collects a config's responses: every prompt that has no stored success is exchanged, and nothing else.
 
+On one machine a config is collected once at a time; a second collection waits and finds what the first has stored.
+
 Resumable by construction. The response id is known before anything is sent; a finished attempt is stored before the
 next one of its prompt begins; what is stored is read first. So a kill loses at most the exchanges in flight, and a run
 of a finished config sends nothing. A failed prompt is tried anew by the next run.
@@ -15,7 +17,7 @@ import polars as pl
 
 from s2s_assets.audio import decode
 from s2s_assets.responses.attempts import keep_attempt, stored_attempts
-from s2s_assets.responses.limits import ProviderLimits
+from s2s_assets.responses.limits import ProviderLimits, one_collection
 from s2s_assets.responses.providers import adapter
 from s2s_assets.responses.records import Outcome, Prompt, Request
 from s2s_assets.responses.request import PerStage, resolve
@@ -71,26 +73,27 @@ async def collect(
             has been sent then.
         StoreError: a store that does not take or give an object.
     """
-    plan = {w.response_id: w for w in wanted(config, prompts)}
-    stored = await asyncio.to_thread(stored_attempts, store, config)
-    answered = {i for i, records in stored.items() if any(r["status"] == "ok" for r in records)}
-    missing = [w for i, w in plan.items() if i not in answered]
-    counts = CollectResult(
-        planned=len(plan), reused=len(plan) - len(missing), sent=0, answered=len(plan) - len(missing)
-    )
-    if not missing:
-        return counts
-    job = _Collection(
-        config=config,
-        request=resolve(config, exchange, environ, base_url),
-        store=store,
-        backoff=backoff or Backoff(attempts=exchange.attempts),
-        limits=ProviderLimits(home or Settings.from_environment().home, exchange.concurrency),
-        progress=progress,
-        before=counts,
-    )
-    await job.run(missing, min(exchange.concurrency, len(missing)))
-    return job.result()
+    home = home or Settings.from_environment().home
+    async with one_collection(home).slot(str(config.key)):
+        plan = {w.response_id: w for w in wanted(config, prompts)}
+        stored = await asyncio.to_thread(stored_attempts, store, config)
+        answered = {i for i, records in stored.items() if any(r["status"] == "ok" for r in records)}
+        missing = [w for i, w in plan.items() if i not in answered]
+        reused = len(plan) - len(missing)
+        counts = CollectResult(planned=len(plan), reused=reused, sent=0, answered=reused)
+        if not missing:
+            return counts
+        job = _Collection(
+            config=config,
+            request=resolve(config, exchange, environ, base_url),
+            store=store,
+            backoff=backoff or Backoff(attempts=exchange.attempts),
+            limits=ProviderLimits(home, exchange.concurrency),
+            progress=progress,
+            before=counts,
+        )
+        await job.run(missing, min(exchange.concurrency, len(missing)))
+        return job.result()
 
 
 @dataclass

@@ -1,8 +1,11 @@
-"""How many requests a provider gets at once, over all processes of this machine.
+"""Requests of a provider at once, and one collection of a config at a time, over all processes of this machine.
 
 Each provider has a folder of slot files, `HOME/limits/PROVIDER/slot-NN`. A request holds an exclusive `flock` on one of
 the first `limit` files for as long as it runs. The kernel gives a lock back when its holder ends, however it ends, so
 a kill leaves nothing to clean up. A process with a lower limit looks at fewer files.
+
+Collecting a config holds the one slot of `HOME/collecting/CONFIG`: whoever comes second waits, and then finds what the
+first has stored.
 """
 
 import asyncio
@@ -16,22 +19,22 @@ from pathlib import Path
 _POLL_S = 0.02
 
 
-class ProviderLimits:
-    """Slots of providers, shared through a folder.
+class Slots:
+    """So many slots of each name, shared through a folder.
 
     Args:
-        home: state folder of this machine (`S2S_HOME`).
-        limit: requests that any one provider gets at once.
+        folder: where the slot files lie.
+        limit: slots of any one name.
     """
 
-    def __init__(self, home: Path, limit: int) -> None:
-        self._folder = home / "limits"
+    def __init__(self, folder: Path, limit: int) -> None:
+        self._folder = folder
         self._limit = limit
 
     @asynccontextmanager
-    async def slot(self, provider: str) -> AsyncIterator[None]:
-        """Hold one of the provider's slots; waits until one is free."""
-        folder = self._folder / re.sub(r"[^A-Za-z0-9._-]", "_", provider)
+    async def slot(self, name: str) -> AsyncIterator[None]:
+        """Hold one of the name's slots; waits until one is free."""
+        folder = self._folder / re.sub(r"[^A-Za-z0-9._-]", "_", name)
         folder.mkdir(parents=True, exist_ok=True)
         while (handle := self._try(folder)) is None:
             await asyncio.sleep(_POLL_S)
@@ -51,3 +54,20 @@ class ProviderLimits:
             else:
                 return handle
         return None
+
+
+class ProviderLimits(Slots):
+    """Requests that any one provider gets at once.
+
+    Args:
+        home: state folder of this machine (`S2S_HOME`).
+        limit: requests at once.
+    """
+
+    def __init__(self, home: Path, limit: int) -> None:
+        super().__init__(home / "limits", limit)
+
+
+def one_collection(home: Path) -> Slots:
+    """One slot a config, held while it is collected."""
+    return Slots(home / "collecting", 1)

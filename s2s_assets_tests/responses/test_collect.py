@@ -86,6 +86,21 @@ def test_a_second_run_sends_nothing(config: Config, prompts: Prompts, store: Stu
     assert build_responses(config, frame, store).equals(before)
 
 
+def test_two_collections_at_once_send_each_prompt_once(
+    config: Config, prompts: Prompts, directory_store: StudyStore, tmp_path: Path
+) -> None:
+    frame = prompts(directory_store, 4)
+
+    async def both() -> tuple[list[CollectResult], int]:
+        async with OpenAIEmulator("plain") as emulator:
+            runs = [_run(config, frame, directory_store, emulator.url, tmp_path) for _ in range(2)]
+            return list(await asyncio.gather(*runs)), len(emulator.seen)
+
+    results, seen = asyncio.run(both())
+    assert seen == 4
+    assert sorted((r.sent, r.reused, r.answered) for r in results) == [(0, 4, 4), (4, 0, 4)]
+
+
 def test_new_prompts_and_failed_ones_are_all_that_is_sent(
     config: Config, prompts: Prompts, directory_store: StudyStore, tmp_path: Path
 ) -> None:
