@@ -29,7 +29,6 @@ class DemoResult:
     """What the demo has made."""
 
     page: Path
-    exchanges: int
     answers: int
     seconds: float
 
@@ -83,4 +82,4 @@ def run_demo(root: Path, raters: int) -> DemoResult:
     releases = resource.settings.home / "releases"
     newest = last_release(releases)
     assert newest is not None
-    return DemoResult(releases / newest.release / "index.html", collected, answers, time.monotonic() - started)
+    return DemoResult(releases / newest.release / "index.html", answers, time.monotonic() - started)

@@ -1,7 +1,6 @@
 """Drive Dagster in one process against an instance: the demo's and the command line's way to materialize.
 
-`Driver` holds the definitions and an instance, materializes assets, evaluates sensors and launches what they ask for, in
-this process. Everything lands in the instance, so the UI opens on it as if the daemon had done it.
+`Driver` holds the definitions and an instance, runs jobs and evaluates sensors, in this process. Everything lands in the instance, so the UI opens on it as if the daemon had done it.
 """
 
 import os
@@ -12,13 +11,19 @@ from typing import Any
 
 import dagster as dg
 
-from s2s_assets.study import S2SError
+from s2s_assets.study import InputError, S2SError
 
 
 def open_instance(root: Path) -> dg.DagsterInstance:
-    """The instance that `dagster dev` uses in a folder: `DAGSTER_HOME`'s, else the folder's own dagster.yaml."""
+    """The instance that `dagster dev` uses in a folder: `DAGSTER_HOME`'s, else the folder's own dagster.yaml.
+
+    Raises:
+        InputError: neither is there.
+    """
     if os.environ.get("DAGSTER_HOME"):
         return dg.DagsterInstance.get()
+    if not (root / "dagster.yaml").is_file():
+        raise InputError(f"{root} has no dagster.yaml; run this in the project's checkout, or set DAGSTER_HOME")
     return dg.DagsterInstance.from_config(str(root))
 
 
@@ -90,15 +95,6 @@ class Driver:
         if data.cursor is not None:
             self.instance.daemon_cursor_storage.set_cursor_values({f"s2s_assets/{sensor}": data.cursor})
         return list(data.run_requests or ())
-
-    def launch(self, request: dg.RunRequest) -> bool:
-        """Run what a sensor asked for; False when the run failed."""
-        assert request.job_name is not None
-        try:
-            self.run_job(request.job_name, partition=request.partition_key, tags=request.tags)
-        except RunFailedError:
-            return False
-        return True
 
 
 def _why(result: dg.ExecuteInProcessResult) -> str:

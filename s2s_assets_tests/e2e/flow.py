@@ -19,7 +19,7 @@ from s2s_assets.audio import pcm16
 from s2s_assets.definitions import defs
 from s2s_assets.demo.answers import RATE_HZ, Answer, Session, SpokenItem
 from s2s_assets.demo.realtime_server import RealtimeServer
-from s2s_assets.orchestration import Driver, StudyResource
+from s2s_assets.orchestration import Driver, RunFailedError, StudyResource
 from s2s_assets.ratings import RatingsStore, read_ratings
 from s2s_assets.ratings import import_ratings as store_ratings
 from s2s_assets.responses import stored_attempts
@@ -158,12 +158,20 @@ class Flow:
         event = self.instance.get_latest_materialization_event(dg.AssetKey(asset))
         return {k: v.value for k, v in event.asset_materialization.metadata.items()}
 
+    def launch(self, request: dg.RunRequest) -> bool:
+        """Run what a sensor asked for; False when the run failed."""
+        try:
+            self.driver.run_job(request.job_name, partition=request.partition_key, tags=request.tags)
+        except RunFailedError:
+            return False
+        return True
+
     def settle(self, sensor: str) -> list[bool]:
         """Tick a sensor and launch what it asks for, until it asks for nothing; whether each run succeeded."""
         self.driver.tick(sensor)
         done = []
         while requests := self.driver.tick(sensor):
-            done += [self.driver.launch(request) for request in requests]
+            done += [self.launch(request) for request in requests]
         return done
 
     def to_plan(self) -> None:

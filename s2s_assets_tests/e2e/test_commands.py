@@ -91,6 +91,15 @@ def test_materialize_refuses_state_of_another_study(at_home):
     assert len(at_home.instance.get_runs()) == runs
 
 
+def test_materialize_outside_a_checkout_says_where_to_run_it(flow, tmp_path, monkeypatch):
+    (tmp_path / "elsewhere").mkdir()
+    monkeypatch.chdir(tmp_path / "elsewhere")
+    result = run("materialize")
+    assert result.exit_code == 2
+    assert "no dagster.yaml" in result.stderr
+    assert list((tmp_path / "elsewhere").iterdir()) == []
+
+
 def test_edits_of_what_has_answers_are_refused_with_the_remedy(flow):
     folder = flow.root / "study"
     flow.to_plan()

@@ -111,7 +111,7 @@ def test_a_batch_that_lands_during_a_refit_is_picked_up_after_it(flow, step, mon
 
     monkeypatch.setattr(TableIOManager, "load_input", land_then_load)
     [request] = flow.driver.tick("ratings_to_refit")
-    assert flow.driver.launch(request)
+    assert flow.launch(request)
     assert flow.frame("ratings").height == first + (late[0] if step == "ratings" else 0)
     assert flow.settle("ratings_to_refit") == ([] if step == "ratings" else [True])
     assert flow.frame("ratings").height == first + late[0]
