@@ -1,6 +1,7 @@
 """Drive Dagster in one process against an instance: the demo's and the command line's way to materialize.
 
-`Driver` holds the definitions and an instance, runs jobs and evaluates sensors, in this process. Everything lands in the instance, so the UI opens on it as if the daemon had done it.
+`Driver` holds the definitions and an instance, runs jobs and evaluates sensors, in this process. Everything lands in the
+instance, so the UI opens on it as if the daemon had done it.
 """
 
 import os
