@@ -1,6 +1,6 @@
 """All answers as one file, which `s2s rank` and `s2s ratings import` read: CSV, JSONL or Parquet by its name.
 
-Excluded answers go along, with author and reason. CSV is guarded against spreadsheets (`storage.guarded`), which the
+Excluded answers go along, with author and reason, and so do the other columns of imported files (`others`). CSV is guarded against spreadsheets (`storage.guarded`), which the
 import takes back; the other two forms hold every text as it is.
 """
 
@@ -11,6 +11,7 @@ from pathlib import Path
 
 import polars as pl
 
+from s2s_assets.ratings.others import EXPORTED, with_others
 from s2s_assets.ratings.settled import Settled
 from s2s_assets.ratings.snapshot import snapshot
 from s2s_assets.ratings.store import RatingsStore
@@ -18,11 +19,7 @@ from s2s_assets.storage import guarded
 from s2s_assets.study import RatingsError, Script
 
 FORMS = (".csv", ".jsonl", ".parquet")
-_COLUMNS = [
-    "rating_id", "prompt", "rater", "rubric", "config_a", "config_b", "score", "first", "submitted_at", "response_a",
-    "response_b", "category", "level", "acoustic", "pair", "screen_value", "source", "simulated", "elapsed_ms",
-    "excluded_by", "excluded_reason",
-]  # fmt: skip
+_NEGATIVE = r"^-\d+(\.\d+)?([eE][+-]?\d+)?$"
 
 
 def export_ratings(store: RatingsStore, path: Path, scripts: Sequence[Script], now: datetime) -> int:
@@ -37,7 +34,8 @@ def export_ratings(store: RatingsStore, path: Path, scripts: Sequence[Script], n
     form = path.suffix.lower()
     if form not in FORMS:
         raise RatingsError(f"{path}: {form or 'no ending'!r}: expected a name that ends in {', '.join(FORMS)}")
-    frame = snapshot(store, Settled("", now, 0), scripts).frame.select(_COLUMNS)
+    frame = snapshot(store, Settled("", now, 0), scripts).frame.select(EXPORTED)
+    frame = with_others(store, frame)
     try:
         _replace(frame, path, form)
     except OSError as error:
@@ -63,4 +61,16 @@ def _write(frame: pl.DataFrame, path: Path, form: str) -> None:
     elif form == ".jsonl":
         frame.with_columns(told).write_ndjson(path)
     else:
-        guarded(frame.with_columns(told)).write_csv(path)
+        _safe(frame.with_columns(told)).write_csv(path)
+
+
+def _safe(frame: pl.DataFrame) -> pl.DataFrame:
+    """Guarded, but for negative numbers in other columns: from a CSV file they came as text, and no formula begins so."""
+    safe = guarded(frame)
+    own = [k for k, (name, kind) in enumerate(frame.schema.items()) if kind == pl.String and name not in EXPORTED]
+    pairs = [(frame.to_series(k), safe.to_series(k)) for k in own]
+    return safe.with_columns(after.zip_with(~_are_numbers(before), before) for before, after in pairs)
+
+
+def _are_numbers(texts: pl.Series) -> pl.Series:
+    return texts.str.contains(_NEGATIVE).fill_null(value=False)

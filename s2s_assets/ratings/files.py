@@ -19,7 +19,7 @@ from typing import Any, Literal
 import polars as pl
 
 from s2s_assets.ratings.layouts import Layout, arranged, columns_of, scores_of
-from s2s_assets.ratings.raw import ROW, RejectedRow, read_raw
+from s2s_assets.ratings.raw import ROW, WHY, RejectedRow, free_name, read_raw
 from s2s_assets.study import OVERALL, RatingsError
 
 RepeatsRule = Literal["keep", "once", "error"]
@@ -29,6 +29,7 @@ REJECTED_LIMIT = 0.05
 """Share of rejected rows above which a ranking is refused unless asked for."""
 _NAMES = ("prompt", "rater", "config_a", "config_b", "rubric")
 _CONTENT = (*NEEDED, *(name for name in OPTIONAL if name != "rating_id"))
+_TIME = "\x1ftime"
 _EXACT_TO_READ = "%Y-%m-%dT%H:%M:%S%.6f"
 
 
@@ -104,7 +105,8 @@ def read_ratings(
     """
     columns, scores = columns_of(layout, columns or {}), scores_of(layout, scores)
     raw = read_raw(path, frozenset({*NEEDED, *OPTIONAL, *columns.values()}))
-    named = arranged(_renamed(path, raw.frame, columns), layout, (*NEEDED, *OPTIONAL), path)
+    known = (*NEEDED, *OPTIONAL, *map(_aside, columns))
+    named = arranged(_renamed(path, raw.frame, columns), layout, known, path)
     missing = [name for name in NEEDED if name not in named.columns]
     if missing:
         raise RatingsError(
@@ -112,9 +114,9 @@ def read_ratings(
             "name foreign columns with --columns, such as rater=worker"
         )
     typed = _typed(path, named, scores)
-    wrong = typed.filter(pl.col("reason").is_not_null())
-    rejected = [*raw.rejected, *(RejectedRow(*pair) for pair in wrong.select(ROW, "reason").iter_rows())]
-    kept, duplicates, conflicts = _once_per_id(typed.filter(pl.col("reason").is_null()).drop("reason"))
+    wrong = typed.filter(pl.col(WHY).is_not_null())
+    rejected = [*raw.rejected, *(RejectedRow(*pair) for pair in wrong.select(ROW, WHY).iter_rows())]
+    kept, duplicates, conflicts = _once_per_id(typed.filter(pl.col(WHY).is_null()).drop(WHY))
     kept, found = _repeats(path, kept, repeats)
     return RatingsFile(
         frame=kept,
@@ -135,11 +137,15 @@ def _renamed(path: Path, frame: pl.DataFrame, columns: Mapping[str, str]) -> pl.
     absent = sorted(set(columns.values()) - set(frame.columns[1:]))
     if absent:
         raise RatingsError(f"{path}: no column {', '.join(absent)}; the file has {', '.join(frame.columns[1:])}")
-    replaced = [name for name, foreign in columns.items() if name in frame.columns and name != foreign]
     taken = frame.select(pl.col(foreign).alias(name) for name, foreign in columns.items())
-    return pl.concat(
-        [frame.drop(replaced, *(c for c in columns.values() if c not in replaced)), taken], how="horizontal"
-    )
+    rest = frame.drop(set(columns.values()))
+    aside = {name: free_name(_aside(name), rest.columns) for name in columns if name in rest.columns}
+    return pl.concat([rest.rename(aside), taken], how="horizontal")
+
+
+def _aside(name: str) -> str:
+    """Name of a file's own column whose name --columns gives to another."""
+    return f"file_{name}"
 
 
 def _typed(path: Path, frame: pl.DataFrame, scores: Mapping[str, int] | None) -> pl.DataFrame:
@@ -167,14 +173,14 @@ def _typed(path: Path, frame: pl.DataFrame, scores: Mapping[str, int] | None) ->
             pl.when(~pl.col("first").is_in(["a", "b"])).then(pl.format("first '{}': expected a or b", "first"))
         )
     if times is not None:
-        text = text.with_columns(times.alias("_time"))
-        wrong = pl.col("submitted_at").is_not_null() & pl.col("_time").is_null()
+        text = text.with_columns(times.alias(_TIME))
+        wrong = pl.col("submitted_at").is_not_null() & pl.col(_TIME).is_null()
         expected = "submitted_at '{}': expected ISO 8601 with an offset, such as 2026-07-01T12:00:00Z"
         checks.append(pl.when(wrong).then(pl.format(expected, "submitted_at")))
-    judged = text.with_columns(pl.coalesce(checks).alias("reason"), value.alias("score"))
+    judged = text.with_columns(pl.coalesce(checks).alias(WHY), value.alias("score"))
     if times is not None:
-        judged = judged.with_columns(pl.col("_time").alias("submitted_at")).drop("_time")
-    judged = judged.with_columns(pl.when(pl.col("reason").is_null()).then(pl.col("score")).cast(pl.Int8).alias("score"))
+        judged = judged.with_columns(pl.col(_TIME).alias("submitted_at")).drop(_TIME)
+    judged = judged.with_columns(pl.when(pl.col(WHY).is_null()).then(pl.col("score")).cast(pl.Int8).alias("score"))
     return judged.select(ROW, *known, pl.exclude(ROW, *known))
 
 

@@ -2,14 +2,14 @@
 
 CSV: encoding from the byte order mark, else UTF-8, else Windows-1252; delimiter from the header, the one that yields the
 most columns that are looked for. JSON lines: one object a line. Parquet: by its magic number; columns that are no text
-keep their type. `row` is the line of the file (CSV header = 1), in Parquet the row from 1.
+keep their type, as do columns of JSON lines that nobody looks for. `row` is the line of the file (CSV header = 1), in Parquet the row from 1.
 """
 
 import codecs
 import csv
 import io
 import json
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -20,6 +20,10 @@ from s2s_assets.study import RatingsError
 
 ROW = "file_row"
 """Column that holds where a row stands in the file."""
+WHY = "\x1freason"
+"""Column of reasons while rows are judged; no file has one of this name."""
+_EXACT = 2**53
+"""Up to here a float holds every integer."""
 _DELIMITERS = ",;\t|"
 _MARKS = ((codecs.BOM_UTF8, "utf-8-sig"), (codecs.BOM_UTF16_LE, "utf-16"), (codecs.BOM_UTF16_BE, "utf-16"))
 
@@ -63,7 +67,7 @@ def read_raw(path: Path, wanted: frozenset[str]) -> RawTable:
         first = text.lstrip()[:1]
         if first == "[":
             raise RatingsError(f"{path}: a JSON list; give JSON lines, one object a line")
-        table = _json_lines(text) if first == "{" else _csv(path, text, wanted)
+        table = _json_lines(text, wanted) if first == "{" else _csv(path, text, wanted)
     if table.frame.is_empty() and not table.rejected:
         raise RatingsError(f"{path}: no rows; expected one answer a row")
     return table
@@ -104,7 +108,7 @@ def _plain(path: Path, column: pl.Series) -> pl.Series:
         raise refused from error
 
 
-def _json_lines(text: str) -> RawTable:
+def _json_lines(text: str, wanted: frozenset[str]) -> RawTable:
     rows: list[int] = []
     objects: list[dict[str, Any]] = []
     rejected = []
@@ -130,14 +134,41 @@ def _json_lines(text: str) -> RawTable:
         else:
             rejected.append(RejectedRow(number, f"a JSON object was expected, not {type(found).__name__}"))
     names = dict.fromkeys(name for o in objects for name in o if name != ROW)
-    columns = {name: pl.Series([_cell(o.get(name)) for o in objects], dtype=pl.String) for name in names}
+    cells = {name: [o.get(name) for o in objects] for name in names}
+    columns = {name: as_text(values) if name in wanted else as_column(values) for name, values in cells.items()}
     return RawTable(pl.DataFrame({ROW: pl.Series(rows, dtype=pl.Int64), **columns}), tuple(rejected))
 
 
-def _cell(value: Any) -> str | None:
+def as_cell(value: Any) -> str | None:
+    """A JSON value as text."""
     if value is None or isinstance(value, str):
         return value
     return json.dumps(value)
+
+
+def as_text(values: Sequence[Any]) -> pl.Series:
+    """JSON values as texts."""
+    return pl.Series([as_cell(value) for value in values], dtype=pl.String)
+
+
+def as_column(values: Sequence[Any]) -> pl.Series:
+    """JSON values as numbers or booleans where all of them are, else as texts."""
+    kinds = {type(value) for value in values if value is not None}
+    largest = max((abs(value) for value in values if isinstance(value, int)), default=0)
+    if kinds == {bool}:
+        return pl.Series(values, dtype=pl.Boolean)
+    if kinds == {int} and largest < 2**63:
+        return pl.Series(values, dtype=pl.Int64)
+    if float in kinds and kinds <= {int, float} and largest <= _EXACT:
+        return pl.Series(values, dtype=pl.Float64, strict=False)
+    return as_text(values)
+
+
+def free_name(name: str, taken: Collection[str]) -> str:
+    """The name, set aside with `file_` before it where it is taken."""
+    while name in taken:
+        name = f"file_{name}"
+    return name
 
 
 def _csv(path: Path, text: str, wanted: frozenset[str]) -> RawTable:

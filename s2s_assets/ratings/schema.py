@@ -6,7 +6,8 @@ rater           who answers: unique by name and by (provider, external_id)
 pair            two responses to one prompt; `open` pairs are handed out, `void` and `outside` ones are not
 slot            one planned showing of a pair, with the response that is heard first
 assignment      a slot leased to a rater: leased → done | expired | late
-answer          one score on one rubric, by an assignment or from an import; never changed, never deleted by cleaning
+answer          one score on one rubric, by an assignment or from an import; never changed, never deleted by cleaning;
+                `extra` holds what an imported file said of it in columns of its own
 exclusion       a rating, rater or response that does not count, by whom and why, until lifted
 settled         the versions of the answers that were found settled, newest last
 media           what is heard: prompt or response id → blob reference
@@ -188,6 +189,7 @@ answer = Table(
     _column("source", Text),
     _column("simulated", Boolean),
     _column("mark", BigInteger),
+    _column("extra", JSON(none_as_null=True), null=True),
     CheckConstraint("score BETWEEN -3 AND 3", name="ck_answer_score"),
     UniqueConstraint("rating_id", name="uq_answer_rating_id"),
     UniqueConstraint("assignment_id", "rubric", name="uq_answer_assignment_rubric"),

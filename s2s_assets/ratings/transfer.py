@@ -10,13 +10,12 @@ a pair of the plan where both response ids, prompt and configs agree; every othe
 the configs in the row's own order, and the source `imported`. Imported answers never take a slot. A row that an export
 marked as excluded is excluded here too, by the same author and reason.
 
-A row that a database cannot hold is rejected: a NUL in a text, or an id or rater's name of more than 2,000 bytes.
+A row that a database or a CSV file cannot hold is rejected: a NUL in a text, or an id or rater's name of more than 2,000 bytes.
 
 Everything happens in one transaction. An answer settles by the time it was submitted, or by the import's time where
 that is missing or lies in the future.
 """
 
-import math
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -28,8 +27,9 @@ import polars as pl
 from sqlalchemy import Connection, Row, select
 
 from s2s_assets.ratings.answers import Content, rating_id
-from s2s_assets.ratings.files import NEEDED, OPTIONAL, RatingsFile
-from s2s_assets.ratings.raw import ROW, RejectedRow
+from s2s_assets.ratings.files import RatingsFile
+from s2s_assets.ratings.others import FROM_EXPORTS, of_answer, of_rater, others_of, with_names_to_keep
+from s2s_assets.ratings.raw import ROW, WHY, RejectedRow
 from s2s_assets.ratings.schema import answer, exclusion, pair, rater
 from s2s_assets.ratings.store import RatingsStore, insert_new
 from s2s_assets.ratings.tasks import OUTSIDE
@@ -38,7 +38,6 @@ from s2s_assets.storage import unguarded
 PROVIDER = "import"
 _CHUNK = 10_000
 _TRUE = {"true", "1", "yes"}
-_ATTRIBUTE = "rater_"
 _EXACT_FORMS = (".jsonl", ".ndjson", ".json", ".parquet")
 _LONGEST_BYTES = 2000
 """Of a text that Postgres indexes."""
@@ -46,8 +45,17 @@ _INDEXED = ("rating_id", "rater", "response_a", "response_b")
 _LARGEST = 2**31 - 1
 _AS_TEXT = ("source", "excluded_by", "excluded_reason")
 _OUTSIDE_PAIR = ("prompt", "config_a", "config_b", "response_a", "response_b")
-_OPTIONAL = ("rating_id", "response_a", "response_b", "first", "submitted_at", "category", "level", "acoustic", "source",
-             "simulated", "elapsed_ms", "excluded_by", "excluded_reason")  # fmt: skip
+_OPTIONAL = (
+    "rating_id",
+    "response_a",
+    "response_b",
+    "first",
+    "submitted_at",
+    "category",
+    "level",
+    "acoustic",
+    *FROM_EXPORTS,
+)
 
 
 @dataclass(frozen=True)
@@ -65,6 +73,11 @@ class _Incoming:
     @property
     def simulated(self) -> bool:
         return str(self.row["simulated"]).lower() in _TRUE
+
+    @property
+    def others(self) -> dict[str, Any]:
+        """What the row has in columns beyond those that the import reads."""
+        return others_of(self.row)
 
 
 @dataclass(frozen=True)
@@ -144,16 +157,16 @@ def _incoming(study: str, frame: pl.DataFrame) -> Iterator[_Incoming]:
 
 
 def _filled(frame: pl.DataFrame) -> pl.DataFrame:
-    """Every column that the import reads; one that the file lacks, and an empty cell, is null."""
+    """Every column that the import reads, and the others; one that the file lacks, and an empty cell, is null."""
     nested = [name for name in _OPTIONAL if name in frame.columns and frame.schema[name].is_nested()]
-    frame = frame.drop(nested)
+    frame = with_names_to_keep(frame.drop(nested))
     filled = frame.with_columns(pl.lit(None).alias(name) for name in _OPTIONAL if name not in frame.columns)
     return filled.with_columns(pl.col(_AS_TEXT).cast(pl.String)).with_columns(pl.col(pl.String).replace("", None))
 
 
 def _storable(frame: pl.DataFrame) -> tuple[pl.DataFrame, list[RejectedRow]]:
-    """The rows that every database can hold, and those that Postgres cannot."""
-    texts = [name for name, kind in frame.schema.items() if kind == pl.String and _is_stored(name)]
+    """The rows that can be stored and written out again, and those that cannot."""
+    texts = [name for name, kind in frame.schema.items() if kind == pl.String]
     reasons = [
         pl.when(pl.col(name).str.contains("\0", literal=True)).then(pl.lit(f"{name} holds a NUL character"))
         for name in texts
@@ -165,13 +178,9 @@ def _storable(frame: pl.DataFrame) -> tuple[pl.DataFrame, list[RejectedRow]]:
         for name in texts
         if name in _INDEXED
     ]
-    judged = frame.with_columns(pl.coalesce(reasons).alias("_reason"))
-    wrong = judged.filter(pl.col("_reason").is_not_null()).select(ROW, "_reason")
-    return judged.filter(pl.col("_reason").is_null()).drop("_reason"), [RejectedRow(*row) for row in wrong.iter_rows()]
-
-
-def _is_stored(name: str) -> bool:
-    return name in NEEDED or name in OPTIONAL or name in _OPTIONAL or name.startswith(_ATTRIBUTE)
+    judged = frame.with_columns(pl.coalesce(reasons).alias(WHY))
+    wrong = judged.filter(pl.col(WHY).is_not_null()).select(ROW, WHY)
+    return judged.filter(pl.col(WHY).is_null()).drop(WHY), [RejectedRow(*row) for row in wrong.iter_rows()]
 
 
 def _known_marks(connection: Connection, ids: Sequence[str]) -> dict[str, int]:
@@ -185,29 +194,31 @@ def _known_marks(connection: Connection, ids: Sequence[str]) -> dict[str, int]:
 def _insert(connection: Connection, new: Sequence[_Incoming], now: datetime) -> None:
     raters = _ensure_raters(connection, new, now)
     pairs = _ensure_pairs(connection, new)
-    rows = [_answer(one, raters[one.content.rater], pairs, now) for one in new]
+    rows = [_answer(one, *raters[one.content.rater], pairs, now) for one in new]
     for start in range(0, len(rows), _CHUNK):
         connection.execute(answer.insert(), rows[start : start + _CHUNK])
     excluded = [_exclusion(one, now) for one in new if one.row["excluded_by"] is not None]
     insert_new(connection, exclusion, excluded)
 
 
-def _ensure_raters(connection: Connection, new: Sequence[_Incoming], now: datetime) -> dict[str, int]:
+def _ensure_raters(
+    connection: Connection, new: Sequence[_Incoming], now: datetime
+) -> dict[str, tuple[int, dict[str, Any]]]:
+    """Number and attributes of every rater by name."""
     rows: dict[str, dict[str, Any]] = {}
     for one in new:
-        told = {k: _told(v) for k, v in one.row.items() if k.startswith(_ATTRIBUTE)}
-        known = {k: v for k, v in told.items() if v is not None}
         name = one.content.rater
         rows[name] = {
             "name": name,
             "provider": PROVIDER,
             "external_id": name,
             "simulated": one.simulated or rows.get(name, {}).get("simulated", False),
-            "attributes": known,
+            "attributes": rows.get(name, {}).get("attributes", {}) | of_rater(one.others),
             "created_at": now,
         }
     insert_new(connection, rater, rows.values())
-    return dict(connection.execute(select(rater.c.name, rater.c.id)).tuples().all())
+    found = connection.execute(select(rater.c.name, rater.c.id, rater.c.attributes))
+    return {name: (number, attributes) for name, number, attributes in found}
 
 
 def _ensure_pairs(connection: Connection, new: Sequence[_Incoming]) -> "_Pairs":
@@ -250,7 +261,9 @@ class _Pairs:
         return int(found.id)
 
 
-def _answer(one: _Incoming, rater_id: int, pairs: _Pairs, now: datetime) -> dict[str, Any]:
+def _answer(
+    one: _Incoming, rater_id: int, attributes: Mapping[str, Any], pairs: _Pairs, now: datetime
+) -> dict[str, Any]:
     content, planned = one.content, pairs.planned(one.row)
     source = "imported" if planned is None else "adaptive" if one.row["source"] == "adaptive" else "baseline"
     turned = {"a": -content.score, "b": content.score}
@@ -268,6 +281,7 @@ def _answer(one: _Incoming, rater_id: int, pairs: _Pairs, now: datetime) -> dict
         "source": source,
         "simulated": one.simulated,
         "mark": content.mark,
+        "extra": of_answer(one.others, attributes),
     }
 
 
@@ -275,13 +289,6 @@ def _whole(value: Any) -> int | None:
     """A whole number from a typed file or from text, None where there is none or where no database holds it."""
     found = int(value) if str(value).isdecimal() else None
     return found if found is None or found <= _LARGEST else None
-
-
-def _told(value: Any) -> str | int | float | None:
-    """What JSON holds as it is, and all else as text; None for no number."""
-    if isinstance(value, float):
-        return value if math.isfinite(value) else None
-    return value if value is None or isinstance(value, str | int) else str(value)
 
 
 def _exclusion(one: _Incoming, now: datetime) -> dict[str, Any]:

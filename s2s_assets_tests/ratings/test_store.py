@@ -1,17 +1,22 @@
 """Opening a ratings database: migrated, this study's, whoever opens it and however many at once."""
 
 from concurrent.futures import ThreadPoolExecutor
+from datetime import UTC, datetime
 
 import pytest
+from alembic import command
 from alembic.autogenerate import compare_metadata
+from alembic.config import Config
 from alembic.migration import MigrationContext
 from alembic.script import ScriptDirectory
 from sqlalchemy import Engine, event, inspect, select, text
 
 from s2s_assets.ratings import RatingsStore, enrol, migrations, status
-from s2s_assets.ratings.schema import UtcTime, metadata, rater
+from s2s_assets.ratings.schema import UtcTime, answer, metadata, rater
 from s2s_assets.storage import open_engine
 from s2s_assets.study import IdentityError
+
+START = datetime(2026, 3, 1, 9, tzinfo=UTC)
 
 
 def test_an_opened_database_has_the_tables_of_the_schema(engine: Engine) -> None:
@@ -84,3 +89,43 @@ def test_a_reader_is_not_kept_out_by_a_writer(ratings: RatingsStore) -> None:
     with ratings.writing() as writer, ratings.reading() as reader:
         writer.execute(text("DELETE FROM settled"))
         assert reader.execute(text("SELECT count(*) FROM settled")).scalar() == 0
+
+
+def at_revision(engine: Engine, target: str) -> None:
+    """A new database as the code of an older revision left it."""
+    config = Config()
+    config.set_main_option("script_location", migrations.__path__[0])
+    config.set_main_option("path_separator", "os")
+    with engine.begin() as connection:
+        config.attributes["connection"] = connection
+        command.upgrade(config, target)
+
+
+def test_a_database_of_the_first_revision_is_brought_up_with_its_answers(engine: Engine) -> None:
+    at_revision(engine, "v0001")
+    when = {"at": START.isoformat(sep=" ")}
+    with engine.begin() as connection:
+        assert migrations.revision(connection) == "v0001"
+        assert "extra" not in {c["name"] for c in inspect(connection).get_columns("answer")}
+        for statement in (
+            "INSERT INTO study_identity VALUES (1, 'study', :at)",
+            (
+                "INSERT INTO rater (id, name, provider, external_id, simulated, attributes, created_at) "
+                "VALUES (1, 'r', 'import', 'r', false, '{\"rater_age\": 44}', :at)"
+            ),
+            (
+                "INSERT INTO pair (id, pair, prompt, config_a, config_b, state, slots, taken, shuffle) "
+                "VALUES (1, 'x', 'p', 'm1', 'm2', 'outside', 0, 0, 0)"
+            ),
+            (
+                "INSERT INTO answer (id, rating_id, pair_id, rater_id, rubric, score, landed_at, source, simulated, mark) "
+                "VALUES (1, 'i', 1, 1, 'overall', 2, :at, 'imported', false, 7)"
+            ),
+        ):
+            connection.execute(text(statement), when if ":at" in statement else {})
+    store = RatingsStore(engine, "study")
+    with store.reading() as connection:
+        assert migrations.revision(connection) == migrations.HEAD
+        row = connection.execute(select(*answer.c["rating_id", "score", "mark", "landed_at", "extra"])).one()
+        assert tuple(row) == ("i", 2, 7, START, None)
+        assert connection.execute(select(rater.c.attributes)).scalar_one() == {"rater_age": 44}
