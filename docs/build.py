@@ -18,7 +18,8 @@ CLI = ROOT / "docs" / "cli.md"
 HEAD = """# The `s2s` command
 
 Written by `make docs` from the commands' own help. Exit status 0: did what was asked; 2: the input or the call is
-wrong, with one message; 1: anything else. With `--json` standard output holds one JSON document and nothing else.
+wrong, with one message; 1: anything else. With `--json` standard output holds one JSON document and nothing else; without,
+it holds tables and words for people. Progress, warnings and errors go to standard error.
 """
 _FENCE = re.compile(r"^```.*?^```", re.MULTILINE | re.DOTALL)
 _CODE = re.compile(r"`[^`\n]*`")

@@ -12,7 +12,7 @@ from s2s_assets.definitions import defs
 from s2s_assets.orchestration import CONFIG_SET, Driver, RunFailedError, StudyResource, live_keys, open_instance
 from s2s_assets.ratings import RatingsStore
 from s2s_assets.study import ConfigKey, InputError, Study
-from s2s_assets.study.console import console, guard, progress
+from s2s_assets.study.console import console, guard, people, progress
 
 
 def say(text: str) -> None:
@@ -115,4 +115,4 @@ def materialize(partition: str | None) -> None:
             collect_one(driver, study, partition)
         else:
             materialize_all(driver, study)
-            console.print(f"  draft  {resource.settings.home / 'draft' / 'index.html'}", soft_wrap=True)
+            people.print(f"  draft  {click.format_filename(resource.settings.home / 'draft' / 'index.html')}")

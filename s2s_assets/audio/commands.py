@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Any
 
 import click
-from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
@@ -17,7 +16,7 @@ from s2s_assets.audio.measures import Measures, measure
 from s2s_assets.audio.naming import OutputNames, make_folder, write_whole
 from s2s_assets.audio.normalization import normalize
 from s2s_assets.study import AudioError, AudioTarget, InputError
-from s2s_assets.study.console import emit, guard, json_option, progress
+from s2s_assets.study.console import emit, guard, json_option, people, progress
 
 Row = dict[str, Any]
 _REFUSED: Row = {field.name: None for field in fields(Measures)} | {"warnings": []}
@@ -134,7 +133,6 @@ def _show(rows: list[Row], as_json: bool, columns: dict[str, str]) -> None:
     table.add_column("file", overflow="fold")
     for row in rows:
         table.add_row(*(_cell(row[key]) for key in columns), escape(row["file"]))
-    people = Console(markup=False, highlight=False, soft_wrap=True)
     people.print(table)
     for row in rows:
         for note in [row["reason"]] if row["reason"] else row["warnings"]:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from s2s_assets.study.console import console, emit, guard, json_option
+from s2s_assets.study.console import console, emit, guard, json_option, people
 
 RATERS = 24
 
@@ -26,9 +26,10 @@ def demo(context: click.Context, raters: int, as_json: bool) -> None:
     result = run_demo(Path.cwd(), raters)
     if as_json:
         emit({"page": str(result.page), "answers": result.answers, "seconds": round(result.seconds, 1)})
-    console.print(f"\nDone in {result.seconds:.0f} s.")
-    console.print(f"  leaderboard  {result.page}", soft_wrap=True)
-    console.print("  Dagster UI   .venv/bin/s2s demo ui", soft_wrap=True)
+        return
+    people.print(f"\nDone in {result.seconds:.0f} s.")
+    people.print(f"  leaderboard  {click.format_filename(result.page)}")
+    people.print("  Dagster UI   .venv/bin/s2s demo ui")
 
 
 @demo.command()

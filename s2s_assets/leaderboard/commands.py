@@ -6,7 +6,7 @@ import click
 
 from s2s_assets.leaderboard.release import INDEX, NAME, damage, read_index
 from s2s_assets.study import InputError, Settings
-from s2s_assets.study.console import console, emit, guard, json_option
+from s2s_assets.study.console import console, emit, guard, json_option, people
 
 
 @click.group()
@@ -24,10 +24,11 @@ def list_releases(as_json: bool) -> None:
     if as_json:
         emit(entries)
         return
+    shown = click.format_filename(root)
     for entry in entries:
-        console.print(f"{entry['release']}  method {entry['method_version']}  {root / entry['release']}", markup=False)
+        people.print(f"{entry['release']}  method {entry['method_version']}  {shown}/{entry['release']}")
     if not entries:
-        console.print(f"no sealed release in {root}", markup=False)
+        people.print(f"no sealed release in {shown}")
 
 
 @release.command("check")
@@ -45,7 +46,7 @@ def check_release(name: str, as_json: bool) -> None:
     if as_json:
         emit({"release": name, "ok": not wrong, "problems": list(wrong)})
     for problem in wrong:
-        console.print(f"{name}: {problem}", markup=False)
-    if not wrong:
-        console.print(f"{name}: every file is as it was sealed", markup=False)
+        console.print(f"{name}: {problem}", markup=False, soft_wrap=True)
+    if not wrong and not as_json:
+        people.print(f"{name}: every file is as it was sealed")
     sys.exit(1 if wrong else 0)

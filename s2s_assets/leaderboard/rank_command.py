@@ -9,7 +9,6 @@ from typing import Any
 import click
 import polars as pl
 import yaml
-from rich.console import Console
 from rich.table import Table
 
 from s2s_assets.leaderboard.ranking_files import write_ranking
@@ -24,7 +23,7 @@ from s2s_assets.ranking import (
 )
 from s2s_assets.ratings import Layout, RatingsFile, RepeatsRule, columns_option, read_ratings, scores_option
 from s2s_assets.study import DIMENSIONS, By, Dimension, InputError, RatingsError, Settings, load_study
-from s2s_assets.study.console import console, emit, guard, json_option, progress
+from s2s_assets.study.console import console, emit, guard, json_option, people, progress
 
 _RANKED = ("prompt", "rater", "rubric", "config_a", "config_b", "score", *DIMENSIONS)
 """Columns that a ranking uses; a file's own `source` or `excluded_by` says nothing here."""
@@ -172,7 +171,6 @@ def _tell(read: RatingsFile) -> None:
 
 def _show(result: RankResult) -> None:
     """A table a fit, for people."""
-    people = Console(markup=False, highlight=False, soft_wrap=True)
     for fit, intervals in zip(result.fits, result.intervals, strict=True):
         people.print(_heading(fit))
         for reason in filter(None, (fit.reason, intervals.reason)):

@@ -7,7 +7,7 @@ import click
 
 from s2s_assets.pairing.quality import PlanQuality, plan_quality
 from s2s_assets.pairing.simulate import plan_csv, simulate_plan
-from s2s_assets.study.console import console, emit, guard, json_option
+from s2s_assets.study.console import console, emit, guard, json_option, people
 
 
 @click.group()
@@ -60,11 +60,11 @@ def _summary(quality: PlanQuality, changed: int) -> dict[str, Any]:
 
 def _show(quality: PlanQuality, changed: int) -> None:
     rates = quality.overall
-    console.print(
+    people.print(
         f"{quality.n_pairs} pairs in {quality.n_slots} slots, {quality.n_epochs} epoch(s); "
         f"two configs meet on {rates.rate_min} to {rates.rate_max} prompts"
     )
-    console.print(
+    people.print(
         f"connected prompts {quality.prompts_connected_share:.1%}; heard first "
         f"{quality.first_share_min:.3f} to {quality.first_share_max:.3f}; old rows changed: {changed}"
     )

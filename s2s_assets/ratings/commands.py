@@ -15,7 +15,7 @@ from s2s_assets.ratings.store import RatingsStore, status, utc_now
 from s2s_assets.ratings.transfer import Imported, as_written, import_ratings
 from s2s_assets.storage import open_engine
 from s2s_assets.study import Settings, StudyFolder, load_study
-from s2s_assets.study.console import console, emit, guard, json_option
+from s2s_assets.study.console import console, emit, guard, json_option, people
 
 _SHOWN = 10
 
@@ -56,7 +56,7 @@ def export(file: Path, as_json: bool) -> None:
     if as_json:
         emit({"file": str(file), "rows": rows})
     else:
-        console.print(f"{rows} answers in {file}", soft_wrap=True)
+        people.print(f"{rows} answers in {click.format_filename(file)}")
 
 
 @ratings.command(name="status")
@@ -69,7 +69,7 @@ def show_status(as_json: bool) -> None:
     if as_json:
         emit(counts)
     else:
-        console.print(", ".join(f"{count} {name}" for name, count in counts.items()))
+        people.print(", ".join(f"{count} {name}" for name, count in counts.items()))
 
 
 def _decision(command: Callable[..., None]) -> Callable[..., None]:
@@ -115,7 +115,7 @@ def _open() -> tuple[RatingsStore, StudyFolder]:
 
 
 def _show(done: Imported) -> None:
-    console.print(
+    people.print(
         f"{done.read} rows read: {done.inserted} inserted, {done.already} already there, "
         f"{len(done.rejected)} rejected, {done.conflicts} of these in conflict with what is stored"
     )
@@ -129,4 +129,4 @@ def _tell(as_json: bool, scope: str, target: str, changed: bool, word: str) -> N
     if as_json:
         emit({"scope": scope, "target": target, "changed": changed})
     else:
-        console.print(f"{scope} {target}: {word if changed else 'nothing to change'}", markup=False, soft_wrap=True)
+        people.print(f"{scope} {target}: {word if changed else 'nothing to change'}")

@@ -13,7 +13,7 @@ from s2s_assets.responses.request import PerStage, resolve
 from s2s_assets.responses.retry import Backoff, attempts
 from s2s_assets.responses.trial import document, timeline, write_files
 from s2s_assets.study import AudioError, InputError, Settings, StudyError, load_study
-from s2s_assets.study.console import console, emit, guard, json_option
+from s2s_assets.study.console import emit, guard, json_option, people
 
 
 @click.group()
@@ -100,10 +100,10 @@ def _folder(out: Path | None) -> Path:
 def _show(config: str, ends: tuple[Outcome, ...], folder: Path) -> None:
     """The timeline of each attempt and a last line, for people."""
     for number, outcome in enumerate(ends, start=1):
-        console.rule(f"{config}, attempt {number} of {len(ends)}: {outcome.status}")
+        people.rule(f"{config}, attempt {number} of {len(ends)}: {outcome.status}")
         for line in timeline(outcome):
-            console.print(line, markup=False, soft_wrap=True)
+            people.print(line)
     last = ends[-1]
     if not last.ok:
-        console.print(f"{last.status} ({last.code}): {last.message}", markup=False, soft_wrap=True)
-    console.print(f"files in {folder}", markup=False, soft_wrap=True)
+        people.print(f"{last.status} ({last.code}): {last.message}")
+    people.print(f"files in {click.format_filename(folder)}")

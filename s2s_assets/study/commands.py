@@ -6,11 +6,11 @@ from pathlib import Path
 from typing import Any
 
 import click
-from rich.table import Table
+from rich.table import Column, Table
 from rich.text import Text
 
 from s2s_assets.study.check import StudyReport, check_study
-from s2s_assets.study.console import console, emit, guard, json_option
+from s2s_assets.study.console import console, emit, guard, json_option, people
 from s2s_assets.study.findings import Finding
 from s2s_assets.study.freeze import FreezeReader
 from s2s_assets.study.models import LEVELS
@@ -50,8 +50,9 @@ def new(folder: Path, *, as_json: bool) -> None:
     if as_json:
         emit({"folder": str(folder), "files": files})
         return
-    console.print(Text(f"{folder}: {', '.join(files)}"))
-    console.print(Text(f"next: edit {folder / 'study.yaml'}, then `s2s study check {folder}`"))
+    shown = click.format_filename(folder)
+    people.print(f"{shown}: {', '.join(files)}")
+    people.print(f"next: edit {shown}/study.yaml, then `s2s study check {shown}`")
 
 
 def _show(folder: Path, report: StudyReport) -> None:
@@ -60,7 +61,8 @@ def _show(folder: Path, report: StudyReport) -> None:
     _show_findings("error", "red", report.errors)
     _show_findings("warning", "yellow", report.warnings)
     verdict = "ok" if report.ok else "not ok"
-    console.print(Text(f"{folder}: {verdict}, {len(report.errors)} errors, {len(report.warnings)} warnings"))
+    counts = f"{len(report.errors)} errors, {len(report.warnings)} warnings"
+    people.print(f"{click.format_filename(folder)}: {verdict}, {counts}")
 
 
 def _show_findings(kind: str, colour: str, findings: Sequence[Finding]) -> None:
@@ -80,12 +82,12 @@ def _show_balance(balance: dict[str, Any]) -> None:
         table.add_column(name, justify="left" if name == "category" else "right")
     for category, cells in balance["category_level"].items():
         table.add_row(Text(category), *(str(cells[level]) for level in LEVELS), str(sum(cells.values())))
-    console.print(table)
-    counts = Table(show_header=False)
+    people.print(table)
+    counts = Table("", Column(overflow="fold"), show_header=False)
     for name, value in balance.items():
         if name != "category_level":
             counts.add_row(name.replace("_", " "), Text(_spoken(value)))
-    console.print(counts)
+    people.print(counts)
 
 
 def _spoken(value: Any) -> str:

@@ -1,4 +1,7 @@
-"""How every command speaks: one JSON document on standard output, people's words on standard error, three exit codes.
+"""How every command speaks: results on standard output, all else on standard error, three exit codes.
+
+A result is one JSON document with `--json`, and tables and words for people without. Progress, warnings and errors go to
+standard error either way.
 
 Exit status 0: did what was asked; 2: the input or the call is wrong; 1: anything else that was foreseen.
 """
@@ -20,7 +23,10 @@ P = ParamSpec("P")
 R = TypeVar("R")
 
 console = Console(stderr=True, highlight=False)
-"""Messages, tables and progress for people, on standard error."""
+"""Progress, warnings and errors, on standard error."""
+
+people = Console(markup=False, highlight=False, soft_wrap=True)
+"""Tables and words for people in the place of the JSON document, on standard output."""
 
 json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON document on standard output.")
 

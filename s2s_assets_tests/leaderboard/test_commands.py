@@ -24,6 +24,13 @@ def test_list(folder: Path) -> None:
     assert (done.exit_code, [e["release"] for e in json.loads(done.stdout)]) == (0, [folder.name])
 
 
+def test_people_find_the_list_on_standard_output(folder: Path) -> None:
+    done = CliRunner().invoke(release, ["list"])
+    assert done.stdout.startswith(f"{folder.name}  method ")
+    assert done.stderr == ""
+    assert "as it was sealed" in CliRunner().invoke(release, ["check", folder.name]).stdout
+
+
 def test_check_of_a_whole_release(folder: Path) -> None:
     done = CliRunner().invoke(release, ["check", folder.name, "--json"])
     assert done.exit_code == 0

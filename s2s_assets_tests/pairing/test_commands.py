@@ -37,7 +37,8 @@ def test_appending_keeps_the_bytes_before(tmp_path):
 def test_without_json_people_are_told():
     result = simulate("--configs", 3, "--prompts", 4)
     assert result.exit_code == 0
-    assert result.stdout == ""
+    assert "12 pairs in 24 slots" in result.stdout
+    assert result.stderr == ""
 
 
 def test_a_rate_that_does_not_exist_is_null():

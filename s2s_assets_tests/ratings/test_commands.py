@@ -51,9 +51,17 @@ def test_import_export_and_status_speak_json(environment, answers, tmp_path) -> 
 
 def test_people_get_words(environment, answers) -> None:
     done = run(environment, "import", answers, "--columns", "prompt=item,rater=worker", "--scores", "left=2")
-    assert done.stdout == ""
-    assert "1 inserted" in done.stderr
-    assert "1 answers" in run(environment, "status").stderr
+    assert "1 inserted" in done.stdout
+    assert done.stderr == ""
+    assert "1 answers" in run(environment, "status").stdout
+
+
+def test_rejected_rows_are_told_apart_from_the_result(environment, answers) -> None:
+    answers.write_text(answers.read_text() + "p,,demo-clear|annie|high,demo-robot|f4|none,left\n")
+    done = run(environment, "import", answers, "--columns", "prompt=item,rater=worker", "--scores", "left=2")
+    assert "1 inserted" in done.stdout
+    assert "rater is empty" not in done.stdout
+    assert "row 3: rater is empty" in done.stderr
 
 
 @pytest.mark.parametrize(

@@ -83,7 +83,7 @@ def _try(study: Path, scenario: str, config: str = REALTIME, *more: str) -> tupl
         options = ("--base-url", url, "--pace", "0", "--out", str(study / "out"), *more)
         status, out, err = _call(study, config, str(study / "prompt.wav"), *options)
     assert status == 0, err
-    return (json.loads(out) if "--json" in more else {}), err
+    return (json.loads(out) if "--json" in more else {}), out
 
 
 def test_an_answer(study: Path) -> None:

@@ -167,8 +167,17 @@ def test_command_prints_one_document_and_ends_in_two_when_not_ok(demo: Path) -> 
     assert bad.exit_code == 2
     assert [(e["file"], e["line"], e["key"]) for e in json.loads(bad.stdout)["errors"]] == [("prompts.csv", 2, "level")]
     for_people = CliRunner().invoke(command, ["check", str(demo)])
-    assert (for_people.exit_code, for_people.stdout) == (2, "")
+    assert for_people.exit_code == 2
+    assert "not ok, 1 errors" in for_people.stdout
     assert "prompts.csv:2: level" in for_people.stderr
+
+
+def test_people_find_the_balance_on_standard_output(demo: Path) -> None:
+    shown = CliRunner().invoke(command, ["check", str(demo)], env={"COLUMNS": "50"})
+    assert "Clean prompts by category and level" in shown.stdout
+    assert "demo-clear|annie|mini" in shown.stdout
+    assert "…" not in shown.stdout
+    assert "Clean prompts by category and level" not in shown.stderr
 
 
 def test_many_findings_of_a_kind_are_counted_for_people(demo: Path) -> None:
