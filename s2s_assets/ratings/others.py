@@ -2,7 +2,8 @@
 
 Columns named `rater_…` say something of the rater and become the rater's attributes; a value that differs from what is
 known of the rater stays with its answer. All others stay with their answers. Text, numbers and booleans are kept as they
-are, anything else as text (lists and objects as JSON); an empty cell and a number that is none (NaN) are missing.
+are, anything else as text (lists and objects as JSON, bytes that are no text as hex digits); an empty cell and a number
+that is none (NaN) are missing. A NUL, which CSV cannot hold, costs an answer's own column no more than that character.
 
 On the way out each is a column of its own, in the order of their names. One column has one type: numbers or booleans
 where all its values are, else text. A name that is taken gets `file_` before it.
@@ -47,7 +48,9 @@ def with_names_to_keep(frame: pl.DataFrame) -> pl.DataFrame:
     for name in others:
         names[name] = free_name(_CONTROL.sub(" ", name).strip() or "column", taken)
         taken.add(names[name])
-    return frame.rename(names).with_columns(_told(frame[old]).alias(new) for old, new in names.items())
+    told = frame.rename(names).with_columns(_told(frame[old]).alias(new) for old, new in names.items())
+    kept = [new for new in names.values() if told.schema[new] == pl.String and not new.startswith(OF_RATER)]
+    return told.with_columns(pl.col(kept).str.replace_all("\0", "\ufffd", literal=True))
 
 
 def _told(column: pl.Series) -> pl.Series:
@@ -64,8 +67,17 @@ def _as_text(value: Any) -> str | None:
     if value is None or isinstance(value, str):
         return value
     if isinstance(value, bytes):
-        return value.decode("utf-8", "backslashreplace")
+        return _decoded(value)
     return json.dumps(value, ensure_ascii=False, default=str) if isinstance(value, list | dict) else str(value)
+
+
+def _decoded(data: bytes) -> str:
+    """Text that some writers leave unmarked, as hex digits where it is none."""
+    try:
+        text = data.decode()
+    except UnicodeDecodeError:
+        return data.hex()
+    return data.hex() if "\0" in text else text
 
 
 def others_of(row: Mapping[str, Any]) -> dict[str, Any]:

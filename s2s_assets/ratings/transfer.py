@@ -10,7 +10,7 @@ a pair of the plan where both response ids, prompt and configs agree; every othe
 the configs in the row's own order, and the source `imported`. Imported answers never take a slot. A row that an export
 marked as excluded is excluded here too, by the same author and reason.
 
-A row that a database or a CSV file cannot hold is rejected: a NUL in a text, or an id or rater's name of more than 2,000 bytes.
+A row that a database cannot hold is rejected: a NUL in a text, or an id or rater's name of more than 2,000 bytes.
 
 Everything happens in one transaction. An answer settles by the time it was submitted, or by the import's time where
 that is missing or lies in the future.
@@ -165,7 +165,7 @@ def _filled(frame: pl.DataFrame) -> pl.DataFrame:
 
 
 def _storable(frame: pl.DataFrame) -> tuple[pl.DataFrame, list[RejectedRow]]:
-    """The rows that can be stored and written out again, and those that cannot."""
+    """The rows that every database can hold, and those that Postgres cannot."""
     texts = [name for name, kind in frame.schema.items() if kind == pl.String]
     reasons = [
         pl.when(pl.col(name).str.contains("\0", literal=True)).then(pl.lit(f"{name} holds a NUL character"))

@@ -3,6 +3,8 @@
 import csv
 import json
 from collections.abc import Callable
+from datetime import date
+from decimal import Decimal
 from pathlib import Path
 
 import polars as pl
@@ -74,6 +76,31 @@ def test_what_a_file_adds_is_kept_by_kind_on_both_databases(ratings, tmp_path) -
     told = {row["prompt"]: {name: row[name] for name in list(row)[len(EXPORTED) :]} for row in rows}
     assert told["p0"] == {"note": "good 🙂", "plays": 3, "seconds": 1.5, "sure": True, "tags": '["a", 1]'}
     assert set(told["p1"].values()) == {None}
+
+
+def test_typed_columns_of_parquet_cost_no_answer(empty, tmp_path) -> None:
+    path = tmp_path / "a.parquet"
+    day = date(2020, 1, 2)
+    mine = {
+        "nan": [1.5, float("nan")],
+        "price": Decimal("1.50"),
+        "day": day,
+        "turns": [[1, None], []],
+        "big": 2**64 - 1,
+    }
+    bytes_ = {"text": [b"abc", None], "hash": [b"\xff\0a", b"a\0"], "nul": "a\0b"}
+    columns = {name: [value] * 2 for name, value in ROW.items()}
+    frame = pl.DataFrame(columns | mine | bytes_, schema_overrides={"big": pl.UInt64, "price": pl.Decimal(4, 2)})
+    frame.write_parquet(path)
+    store = empty()
+    assert brought(store, path) == 2
+    same = {"price": 1.5, "day": "2020-01-02", "big": 2**64 - 1, "nul": "a\ufffdb"}
+    assert extras(store) == [
+        same | {"nan": 1.5, "turns": "[1, null]", "text": "abc", "hash": "ff0061"},
+        same | {"turns": "[]", "hash": "6100"},
+    ]
+    for form in FORMS:
+        assert brought(empty(), written(store, tmp_path / f"out.{form}")) == 2
 
 
 def test_a_file_without_other_columns_brings_none(ratings, tmp_path) -> None:
