@@ -4,6 +4,8 @@ from s2s_assets.ranking.boards import dropped_raters, headline_rows, slice_value
 from s2s_assets.ranking.bootstrap import bootstrap_boards
 from s2s_assets.ranking.counts import entity_of
 from s2s_assets.ranking.crosschecks import EXPECTED_SPEARMAN
+from s2s_assets.ranking.diagnose import diagnose_boards, within_models
+from s2s_assets.ranking.diagnostic_records import Diagnostics
 from s2s_assets.ranking.elo import ANCHOR_ELO, ELO_PER_STRENGTH, to_elo
 from s2s_assets.ranking.fits import fit_boards
 from s2s_assets.ranking.frames import (
@@ -28,12 +30,14 @@ __all__ = [
     "METHOD_VERSION",
     "BoardFit",
     "BoardIntervals",
+    "Diagnostics",
     "EntityFit",
     "EntityInterval",
     "FitSpec",
     "RankResult",
     "bootstrap_boards",
     "bootstrap_seed",
+    "diagnose_boards",
     "dropped_raters",
     "entity_of",
     "fit_boards",
@@ -48,4 +52,5 @@ __all__ = [
     "split_half_strengths",
     "standard_boards",
     "to_elo",
+    "within_models",
 ]

@@ -12,6 +12,7 @@ from s2s_assets.ranking import (
     FitSpec,
     bootstrap_boards,
     bootstrap_seed,
+    diagnose_boards,
     dropped_raters,
     fit_boards,
     fits_from_frame,
@@ -106,16 +107,9 @@ def bootstrap_cis(
     def compute() -> pl.DataFrame:
         fits = fits_from_frame(bt_fits.frame)
         dropped = dropped_raters(rater_quality.frame)
-        return intervals_to_frame(
-            bootstrap_boards(
-                ratings.frame,
-                fits,
-                folder.study.families,
-                dropped,
-                analysis.resamples,
-                bootstrap_seed(folder.study),
-            )
-        )
+        families, seed = folder.study.families, bootstrap_seed(folder.study)
+        drawn = bootstrap_boards(ratings.frame, fits, families, dropped, analysis.resamples, seed)
+        return intervals_to_frame(diagnose_boards(ratings.frame, fits, drawn, families, dropped))
 
     stage = Stage(
         asset="bootstrap_cis",

@@ -32,9 +32,12 @@ class CodedRatings:
     prompts: tuple[str, ...]
     configs: tuple[str, ...]
     rows: pl.DataFrame
-    """One row a rating: rater, prompt, a, b (numbers), score, rubric and the attributes a board may select by."""
+    """One row a rating: rater, prompt, a, b (numbers), score, rubric and the attributes a board may select by; `left`
+    is 1 where `a` was heard first, -1 where `b` was, 0 where that is unknown (1 throughout where it always is)."""
     dropped: frozenset[str]
     """Raters left out of the `cleaned` variant."""
+    heard: bool
+    """Whether it is known which answer was heard first."""
 
 
 @dataclass(frozen=True)
@@ -49,6 +52,8 @@ class Selection:
     pairs: Ints
     """(P, 2) numbers of configs, the smaller first."""
     strata: int
+    side: Ints
+    """(rows,) +1 where the pair's first config was on the left, -1 where its second was, 0 unknown (see `sides.py`)."""
 
     @property
     def cells(self) -> int:
@@ -72,6 +77,8 @@ class Problem:
     """(rows,) plane · P + pair."""
     fold: csr_array
     """(strata · 7 · P, cells of the selection) with ones: turns a selection's counts into this problem's."""
+    side: Ints
+    """(rows,) +1 where the pair's first entity was on the left, -1 where its second was, 0 unknown."""
 
     @cached_property
     def incidence(self) -> csr_array:
@@ -116,7 +123,10 @@ def code_ratings(ratings: pl.DataFrame, dropped_raters: frozenset[str] = frozens
             for alias, (column, names) in numbered.items()
         )
     )
-    return CodedRatings(tuple(raters), tuple(prompts), tuple(configs), rows, dropped_raters)
+    heard = "first" in rows.columns and rows["first"].null_count() < rows.height
+    left = pl.col("first").replace_strict({"a": 1, "b": -1}, default=0, return_dtype=pl.Int64) if heard else pl.lit(1)
+    rows = rows.with_columns(left=left.cast(pl.Int64))
+    return CodedRatings(tuple(raters), tuple(prompts), tuple(configs), rows, dropped_raters, heard)
 
 
 def select(coded: CodedRatings, spec: FitSpec) -> Selection:
@@ -141,6 +151,7 @@ def _fold_signs(rows: pl.DataFrame, rubrics: Sequence[str], n_configs: int) -> S
     place[present] = np.arange(len(present))
     score = rows["score"].cast(pl.Int64).to_numpy()
     column = np.where(swapped, -score, score) + 3
+    left = rows["left"].to_numpy()
     stratum = rows["rubric"].replace_strict(list(rubrics), range(len(rubrics)), return_dtype=pl.Int64).to_numpy()
     return Selection(
         rater=rows["rater"].to_numpy(),
@@ -148,6 +159,7 @@ def _fold_signs(rows: pl.DataFrame, rubrics: Sequence[str], n_configs: int) -> S
         cell=(stratum * SCORES + column) * len(present) + place[key],
         pairs=np.column_stack([present // n_configs, present % n_configs]),
         strata=len(rubrics),
+        side=np.where(swapped, -left, left),
     )
 
 
@@ -209,6 +221,11 @@ def _problem(selection: Selection, names: list[str], ends: Ints, taken: Bools) -
     own = target[selection.cell]
     kept = own >= 0
     size = planes * len(present)
+    side = selection.side
+    if flipped.any():
+        turned = np.ones(len(ends), np.int64)
+        turned[taken] = np.where(flipped, -1, 1)
+        side = side * turned[selection.cell % len(ends)]
     return Problem(
         entities=tuple(names[m] for m in members),
         pairs=pairs.reshape(-1, 2),
@@ -217,4 +234,5 @@ def _problem(selection: Selection, names: list[str], ends: Ints, taken: Bools) -
         prompt=selection.prompt[kept],
         cell=own[kept],
         fold=csr_array(coo_array((np.ones(len(source)), (target[source], source)), shape=(size, selection.cells))),
+        side=side[kept],
     )

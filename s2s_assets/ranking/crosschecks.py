@@ -13,12 +13,17 @@ have different scales: never put them on one axis.
 import numpy as np
 
 from s2s_assets.ranking.counts import SCORES, Problem
+from s2s_assets.ranking.diagnostic_records import OrderDifference
+from s2s_assets.ranking.elo import ELO_PER_STRENGTH
 from s2s_assets.ranking.ordinal import fit_counts
 from s2s_assets.ranking.ranks import average_ranks
+from s2s_assets.ranking.records import BoardFit
 from s2s_assets.study import Floats
 
 EXPECTED_SPEARMAN = 0.99
 """Correlation with the ordinal fit that either engine is expected to reach; many close entities lower it."""
+_ROUNDING = 1e-9
+"""Values closer than this are equal."""
 _VALUES = np.arange(SCORES) - 3.0
 
 
@@ -52,3 +57,18 @@ def spearman(x: Floats, y: Floats) -> float | None:
     ranks -= ranks.mean(axis=1, keepdims=True)
     spread = np.sqrt((ranks**2).sum(axis=1).prod())
     return float(np.clip(ranks[0] @ ranks[1] / spread, -1.0, 1.0)) if spread > 0 else None
+
+
+def order_differences(fit: BoardFit) -> tuple[OrderDifference, ...]:
+    """Pairs that another engine orders otherwise than the ordinal fit, those farthest apart in it first."""
+    found = []
+    for engine in ("massey", "partial_margin_bt"):
+        known = [(e.entity, e.strength, getattr(e, engine)) for e in fit.entities if e.strength is not None]
+        known = [k for k in known if k[2] is not None]
+        for i, (ahead, strength, other) in enumerate(known):  # by rank
+            found += [
+                OrderDifference(engine, ahead, behind, ELO_PER_STRENGTH * (strength - less))
+                for behind, less, more in known[i + 1 :]
+                if more - other > _ROUNDING < strength - less
+            ]
+    return tuple(sorted(found, key=lambda d: (-d.difference, d.engine, d.ahead, d.behind)))

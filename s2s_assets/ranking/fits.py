@@ -31,6 +31,11 @@ class Prepared:
     problem: Problem
     ordinal: OrdinalFit
 
+    @property
+    def fit(self) -> str:
+        """The fit's id."""
+        return self.spec.fit if self.component is None else f"{self.spec.fit}/{self.component}"
+
 
 def fit_boards(
     ratings: pl.DataFrame,

@@ -7,8 +7,10 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from s2s_assets.ranking.diagnostic_records import Diagnostics
 from s2s_assets.ranking.records import BoardFit, BoardIntervals, EntityFit, EntityInterval, PairInterval
 from s2s_assets.ranking.spec import FitSpec
+from s2s_assets.ranking.structs import record_of, struct_of
 
 _FLOATS = pl.List(pl.Float64)
 _NAMES = pl.List(pl.String)
@@ -73,6 +75,10 @@ INTERVALS_SCHEMA: dict[str, pl.DataType | type[pl.DataType]] = {
                 "sandwich_high": pl.Float64,
                 "valid_resamples": pl.Int64,
                 "bound": pl.String,
+                "letters": pl.String,
+                "delta": pl.Float64,
+                "delta_low": pl.Float64,
+                "delta_high": pl.Float64,
             }
         )
     ),
@@ -86,10 +92,15 @@ INTERVALS_SCHEMA: dict[str, pl.DataType | type[pl.DataType]] = {
                 "difference": pl.Float64,
                 "ci_low": pl.Float64,
                 "ci_high": pl.Float64,
+                "simultaneous_low": pl.Float64,
+                "simultaneous_high": pl.Float64,
+                "expected_score": pl.Float64,
+                "misfit": pl.Float64,
             }
         )
     ),
     "draws": pl.List(_FLOATS),
+    "diagnostics": struct_of(Diagnostics),
 }
 """Columns of `bootstrap_cis`, one row a fit; a draw is null without a value, and may be ±infinite."""
 
@@ -115,13 +126,14 @@ def intervals_to_frame(intervals: Sequence[BoardIntervals]) -> pl.DataFrame:
             "reason": i.reason,
             "entities": [asdict(e) for e in i.entities],
             "pairs": [asdict(p) for p in i.pairs],
+            "diagnostics": None if i.diagnostics is None else asdict(i.diagnostics),
         }
         for i in intervals
     ]
     without_draws = {name: kind for name, kind in INTERVALS_SCHEMA.items() if name != "draws"}
     frame = pl.DataFrame(plain, schema=without_draws, orient="row")
     draws = [[pl.Series(row, dtype=pl.Float64).fill_nan(None) for row in i.draws] for i in intervals]
-    return frame.with_columns(pl.Series("draws", draws, dtype=INTERVALS_SCHEMA["draws"]))
+    return frame.with_columns(pl.Series("draws", draws, dtype=INTERVALS_SCHEMA["draws"])).select(*INTERVALS_SCHEMA)
 
 
 def intervals_from_frame(frame: pl.DataFrame) -> tuple[BoardIntervals, ...]:
@@ -166,4 +178,5 @@ def _intervals(row: dict[str, Any], draws: pl.Series) -> BoardIntervals:
         entities=tuple(EntityInterval(**e) for e in row["entities"]),
         pairs=tuple(PairInterval(**p) for p in row["pairs"]),
         draws=np.array(values, np.float64).reshape(len(row["entities"]), row["resamples"]),
+        diagnostics=None if row["diagnostics"] is None else record_of(Diagnostics, row["diagnostics"]),
     )

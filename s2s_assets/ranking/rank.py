@@ -16,9 +16,11 @@ import polars as pl
 
 from s2s_assets.ranking.boards import slice_values
 from s2s_assets.ranking.bootstrap import Progress, bootstrap_boards
+from s2s_assets.ranking.diagnose import diagnose_boards, whole_of, within_models
 from s2s_assets.ranking.fits import fit_boards
 from s2s_assets.ranking.records import BoardFit, BoardIntervals
 from s2s_assets.ranking.spec import METHOD_VERSION, FitSpec
+from s2s_assets.ranking.structs import plain
 from s2s_assets.study import OVERALL, By, Dimension, InputError
 
 _NEEDED = ("prompt", "rater", "config_a", "config_b", "score")
@@ -81,8 +83,12 @@ def rank(
     """
     ratings = _checked(frame)
     specs = rank_specs(ratings, rubrics, by, slice)
-    fits = fit_boards(ratings, specs, families)
-    intervals = bootstrap_boards(ratings, fits, families, resamples=resamples, seed=seed, progress=progress)
+    wholes = list(dict.fromkeys(whole_of(spec) for spec in specs))  # what slices are compared with
+    boards = fit_boards(ratings, [*specs, *(w for w in wholes if w not in specs)], families)
+    found = bootstrap_boards(ratings, boards, families, resamples=resamples, seed=seed, progress=progress)
+    found = diagnose_boards(ratings, boards, found, families)
+    fits = tuple(fit for fit in boards if fit.spec in specs)
+    intervals = found[: len(fits)]
     summary: dict[str, Any] = {"rows": frame.height, "used": ratings.height, "duplicates": 0, "conflicts": 0}
     summary |= {"repeats": {"identical": 0, "conflicting": 0}, "rejected": []}
     return RankResult(METHOD_VERSION, seed, resamples, summary, fits, intervals)
@@ -141,11 +147,13 @@ def _fit_json(fit: BoardFit, intervals: BoardIntervals) -> dict[str, Any]:
         "ridge": None if fit.ridge_lambda is None else {"lambda": fit.ridge_lambda, "strengths": ridge},
         "entities": _entities_json(fit, intervals),
         "pairs": [vars(p) for p in intervals.pairs],
+        "within_model": [vars(p) for p in within_models(fit, intervals)],
         "cross_checks": {
             "massey": {e.entity: e.massey for e in fit.entities},
             "partial_margin_bt": {e.entity: e.partial_margin_bt for e in fit.entities},
             "spearman": {"massey": fit.spearman_massey, "partial_margin_bt": fit.spearman_partial_margin_bt},
         },
+        "diagnostics": plain(intervals.diagnostics),
     }
 
 
@@ -168,6 +176,10 @@ def _entities_json(fit: BoardFit, intervals: BoardIntervals) -> list[dict[str, A
             "n_prompts": e.n_prompts,
             "valid_resamples": i.valid_resamples,
             "bound": e.bound or i.bound,
+            "letters": i.letters,
+            "delta": i.delta,
+            "delta_low": i.delta_low,
+            "delta_high": i.delta_high,
         }
         for e, i in zip(fit.entities, intervals.entities, strict=True)
     ]

@@ -5,6 +5,7 @@ Strengths are in logits, Elo and intervals in Elo points; None is "there is none
 
 from dataclasses import dataclass
 
+from s2s_assets.ranking.diagnostic_records import Diagnostics
 from s2s_assets.ranking.ordinal import Status
 from s2s_assets.ranking.spec import FitSpec
 from s2s_assets.study import Floats
@@ -78,6 +79,12 @@ class EntityInterval:
     """Resamples in which the entity has a value; ±infinity is one."""
     bound: str | None
     """`above` or `below` where that end of the bootstrap interval is infinite; `both` where both are."""
+    letters: str | None = None
+    """Entities that share a letter are not told apart, for all pairs together (`simultaneous.py`)."""
+    delta: float | None = None
+    """In a slice: Elo less that on the board of all ratings, over the entities that both have."""
+    delta_low: float | None = None
+    delta_high: float | None = None
 
 
 @dataclass(frozen=True)
@@ -93,6 +100,13 @@ class PairInterval:
     """Elo of a less Elo of b."""
     ci_low: float | None
     ci_high: float | None
+    simultaneous_low: float | None = None
+    """Interval that holds for all pairs of the fit together, from the sandwich."""
+    simultaneous_high: float | None = None
+    expected_score: float | None = None
+    """Mean score that the fit expects of the pair's ratings."""
+    misfit: float | None = None
+    """How far their own difference is from the fit's, in cluster-robust standard errors."""
 
 
 @dataclass(frozen=True)
@@ -107,3 +121,5 @@ class BoardIntervals:
     pairs: tuple[PairInterval, ...]
     draws: Floats
     """(entities, resamples) strengths; NaN where the resample has no value."""
+    diagnostics: Diagnostics | None = None
+    """None until `diagnose_boards` has looked at the fit."""

@@ -16,6 +16,7 @@ from s2s_assets.ranking import (
     BoardIntervals,
     FitSpec,
     bootstrap_boards,
+    diagnose_boards,
     fit_boards,
     split_half_strengths,
 )
@@ -79,7 +80,8 @@ def cluster_study(
     boards = cluster_boards(clusters, names, variant)
     found = fit_boards(ratings, boards, families, dropped_raters)
     drawn = bootstrap_boards(ratings, found, families, dropped_raters, resamples, seed)
-    return ClusterReport(clusters, names, found, drawn)
+    seen = diagnose_boards(ratings, found, drawn, families, dropped_raters)
+    return ClusterReport(clusters, names, found, seen)
 
 
 def profiles(

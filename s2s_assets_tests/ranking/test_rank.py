@@ -17,10 +17,16 @@ GOLDEN = Path(__file__).parents[1] / "data" / "rank_six.json"
 FIT_KEYS = {
     *("rubric", "by", "slice", "status", "reason", "n_ratings", "n_raters", "n_prompts", "n_within", "thresholds"),
     *("merged_scores", "log_likelihood", "components", "ridge", "entities", "pairs", "cross_checks"),
+    *("within_model", "diagnostics"),
 }
 ENTITY_KEYS = {
     *("entity", "strength", "elo", "ci_low", "ci_high", "se_sandwich", "sandwich_low", "sandwich_high", "rank"),
     *("rank_low", "rank_high", "n_ratings", "n_raters", "n_prompts", "valid_resamples", "bound"),
+    *("letters", "delta", "delta_low", "delta_high"),
+}
+PAIR_KEYS = {
+    *("a", "b", "n", "mean_score", "difference", "ci_low", "ci_high"),
+    *("simultaneous_low", "simultaneous_high", "expected_score", "misfit"),
 }
 
 
@@ -55,7 +61,7 @@ def test_documents_have_every_key_and_no_nan(name: str) -> None:
         for e in fit["entities"]:
             assert set(e) == ENTITY_KEYS
             assert e["rank_low"] <= e["rank"] <= e["rank_high"]
-        assert set(fit["pairs"][0]) == {"a", "b", "n", "mean_score", "difference", "ci_low", "ci_high"}
+        assert set(fit["pairs"][0]) == PAIR_KEYS
         assert set(fit["cross_checks"]) == {"massey", "partial_margin_bt", "spearman"}
 
 

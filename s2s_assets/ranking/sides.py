@@ -1,0 +1,174 @@
+"""Whether it matters which answer is on the left, that is, heard first.
+
+The model is symmetric: it gives (i, j, score) and (j, i, -score) the same probability. Two fits loosen that, with every
+score taken as the left answer's. Left is the answer heard first; where no rating says which that was, it is `config_a`.
+
+Order effect: d = s_left - s_right + γ, one γ for all ratings. γ in Elo is how much better an answer is judged for being
+heard first. Its standard error is the two-way sandwich of this fit, its interval uses the t quantile with
+min(G_rater, G_prompt) - 1 degrees. Fitted only where it is known which answer was heard first.
+
+Flexible thresholds: every edge between two scores has a position of its own, τ_-3 < … < τ_3, instead of ±t (this holds γ,
+and asymmetry beyond it). Twice the rise of ℓ is compared with χ² on the number of positions more than before. That
+takes ratings as independent; with effects of raters and prompts the statistic is larger, so that a small p is a reason
+to look, not a proof. Ratings whose left side is unknown are left out of both fits of either comparison.
+"""
+
+from dataclasses import replace
+
+import numpy as np
+from scipy.sparse import csr_array
+from scipy.special import chdtrc, stdtrit
+
+from s2s_assets.ranking.clusters import ClusteredScores
+from s2s_assets.ranking.counts import SCORES, Problem
+from s2s_assets.ranking.diagnostic_records import OrderEffect, ThresholdTest
+from s2s_assets.ranking.elo import ELO_PER_STRENGTH
+from s2s_assets.ranking.existence import separation
+from s2s_assets.ranking.likelihood import (
+    Layout,
+    Terms,
+    as_batch,
+    layout_of,
+    starting_thresholds,
+    terms_of,
+    used_magnitudes,
+)
+from s2s_assets.ranking.ordinal import SINGULAR, Maximum, maximise
+from s2s_assets.study import Floats, Ints
+
+
+def sided(problem: Problem) -> Problem:
+    """The ratings whose left side is known, with twice the planes: those with the pair's second on the left come last."""
+    known = problem.side != 0
+    planes, n_pairs = problem.counts.shape
+    cell = problem.cell[known] + planes * n_pairs * (problem.side[known] < 0)
+    return replace(
+        problem,
+        counts=np.bincount(cell, minlength=2 * planes * n_pairs).astype(np.float64).reshape(2 * planes, n_pairs),
+        rater=problem.rater[known],
+        prompt=problem.prompt[known],
+        cell=cell,
+        side=problem.side[known],
+        fold=csr_array((0, 0)),
+    )
+
+
+def left_totals(turned: Problem) -> Floats:
+    """(planes,) ratings by the score of the left answer, from a `sided` problem."""
+    straight, mirrored = np.split(turned.counts.sum(axis=1), 2)
+    return np.asarray(straight + mirrored[_mirror(len(mirrored))], np.float64)
+
+
+def both_sides(layout: Layout) -> Layout:
+    """The layout of left scores on the planes of a `sided` problem: turned round, edge e lies at -e."""
+    planes = layout.gap_planes.shape[1]
+    mirror = _mirror(planes)
+    return Layout(
+        used=layout.used + layout.used,
+        edges=np.vstack([layout.edges, -layout.edges]),
+        gaps=layout.gaps,
+        below=np.concatenate([layout.below, planes + mirror[layout.above]]),
+        above=np.concatenate([layout.above, planes + mirror[layout.below]]),
+        gap_planes=np.hstack([layout.gap_planes, layout.gap_planes[:, mirror]]),
+    )
+
+
+def _mirror(planes: int) -> Ints:
+    """For each plane, that of the score with the other sign."""
+    plane = np.arange(planes)
+    return np.asarray(plane // SCORES * SCORES + SCORES - 1 - plane % SCORES, np.int64)
+
+
+def order_effect(turned: Problem) -> OrderEffect | None:
+    """The shift towards the answer heard first, from a `sided` problem; None where no finite fit exists."""
+    totals = left_totals(turned)
+    layout = layout_of(used_magnitudes(totals))
+    shifted = replace(
+        layout,
+        edges=np.hstack([layout.edges, -np.ones((len(layout.edges), 1))]),
+        gaps=np.hstack([layout.gaps, np.zeros((len(layout.gaps), 1))]),
+    )
+    start = np.append(starting_thresholds(layout, as_batch(totals))[:, 0], 0.0)
+    fitted = _fit(turned, shifted, start)
+    if fitted is None:
+        return None
+    terms, found = fitted
+    shift = ELO_PER_STRENGTH * float(found.thresholds[-1])
+    half = _half_width(turned, terms, found)
+    return OrderEffect(
+        n_ratings=len(turned.cell),
+        shift=shift,
+        low=None if half is None else shift - half,
+        high=None if half is None else shift + half,
+    )
+
+
+def flexible_thresholds(turned: Problem, heard: bool) -> ThresholdTest | None:
+    """Symmetric against flexible thresholds on a `sided` problem; None where either has no finite fit."""
+    totals = left_totals(turned)
+    symmetric = layout_of(used_magnitudes(totals))
+    flexible = flexible_layout(totals)
+    degrees = flexible.thresholds - symmetric.thresholds
+    start = starting_thresholds(symmetric, as_batch(totals))[:, 0]
+    fits = [_fit(turned, symmetric, start), _fit(turned, flexible, _marginal_edges(totals))]
+    if degrees < 1 or None in fits:
+        return None
+    before, after = (fit[1].log_likelihood for fit in fits if fit is not None)
+    statistic = max(2 * (after - before), 0.0)
+    return ThresholdTest(
+        n_ratings=len(turned.cell),
+        left="heard first" if heard else "config_a",
+        statistic=statistic,
+        df=degrees,
+        p=float(chdtrc(degrees, statistic)),
+    )
+
+
+def flexible_layout(totals: Floats) -> Layout:
+    """A layout with an edge of its own between any two neighbouring scores in use, from totals (planes,)."""
+    ladders = [stratum + np.flatnonzero(totals[stratum : stratum + SCORES]) for stratum in _strata(totals)]
+    below = np.concatenate([planes[:-1] for planes in ladders])
+    above = np.concatenate([planes[1:] for planes in ladders])
+    inner = np.flatnonzero(above[:-1] == below[1:])  # neighbouring edges of one stratum, with a score between them
+    gaps = np.eye(len(below))[inner + 1] - np.eye(len(below))[inner]
+    return Layout(
+        used=used_magnitudes(totals),
+        edges=np.eye(len(below)),
+        gaps=gaps,
+        below=below,
+        above=above,
+        gap_planes=np.eye(len(totals))[above[inner]],
+    )
+
+
+def _marginal_edges(totals: Floats) -> Floats:
+    """Edges (K,) that give the marginal shares of the scores where all entities are equal."""
+    parts = []
+    for stratum in _strata(totals):
+        own = totals[stratum : stratum + SCORES]
+        share = np.cumsum(own[own > 0])[:-1] / max(own.sum(), 1.0)
+        parts.append(np.log(share) - np.log1p(-share))
+    return np.concatenate(parts)
+
+
+def _strata(totals: Floats) -> range:
+    return range(0, len(totals), SCORES)
+
+
+def _fit(problem: Problem, layout: Layout, start: Floats) -> tuple[Terms, Maximum] | None:
+    """The maximum, or None where there is none."""
+    terms = terms_of(problem, both_sides(layout), as_batch(problem.counts))
+    if not len(layout.below) or separation(terms) is not None:
+        return None
+    return terms, maximise(terms, start)
+
+
+def _half_width(problem: Problem, terms: Terms, found: Maximum) -> float | None:
+    """Half the 95 % interval of the last threshold, in Elo; None with one rater or one prompt."""
+    scores = ClusteredScores.of(problem, terms, found)
+    degrees = min(len(scores.raters.number), len(scores.prompts.number)) - 1
+    row = np.linalg.pinv(found.information, rcond=SINGULAR, hermitian=True)[-1]
+    variance = float(row @ scores.meat() @ row)
+    if degrees < 1 or variance <= 0:
+        return None
+    return float(ELO_PER_STRENGTH * stdtrit(degrees, 0.975) * np.sqrt(variance))

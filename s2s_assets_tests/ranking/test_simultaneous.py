@@ -1,0 +1,85 @@
+"""Max-t intervals and compact letters."""
+
+import itertools
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.stats import studentized_range
+
+from s2s_assets.ranking.sandwich import Sandwich
+from s2s_assets.ranking.simultaneous import compact_letters, simultaneous, told_apart
+
+
+def independent(n: int, degrees: int, scale: float = 0.3) -> Sandwich:
+    """Equal, uncorrelated strengths, centred."""
+    covariance = scale**2 * (np.eye(n) - 1 / n)
+    return Sandwich(np.sqrt(np.diag(covariance)), 2.0, None, covariance, degrees)
+
+
+@pytest.mark.parametrize(("n", "degrees"), [(2, 10), (4, 20), (8, 100)])
+def test_quantile_is_tukeys_where_variances_are_equal(n: int, degrees: int) -> None:
+    found = simultaneous(independent(n, degrees), draws=40_000)
+    assert found is not None
+    assert found.quantile == pytest.approx(studentized_range.ppf(0.95, n, degrees) / np.sqrt(2), rel=0.02)
+    assert found.se[0, 1] == pytest.approx(0.3 * np.sqrt(2))
+    assert np.isnan(found.se[0, 0])
+
+
+def test_intervals_hold_together_as_often_as_stated() -> None:
+    """Unequal and correlated strengths, the covariance known: the largest |t| is within c in 95 % of draws."""
+    rng = np.random.default_rng(5)
+    root = rng.normal(size=(6, 6))
+    covariance = root @ root.T
+    found = simultaneous(Sandwich(np.sqrt(np.diag(covariance)), 2.0, None, covariance, 10_000))
+    assert found is not None
+    drawn = rng.multivariate_normal(np.zeros(6), covariance, size=20_000)
+    gaps = np.abs(drawn[:, :, None] - drawn[:, None, :]) > found.half_widths()
+    assert gaps.any(axis=(1, 2)).mean() == pytest.approx(0.05, abs=0.008)
+
+
+def test_entities_without_an_error_are_not_compared() -> None:
+    robust = independent(3, 20)
+    se = np.append(robust.se, np.nan)
+    covariance = np.zeros((4, 4))
+    assert robust.covariance is not None
+    covariance[:3, :3] = robust.covariance
+    found = simultaneous(Sandwich(se, 2.0, None, covariance, 20))
+    assert found is not None
+    assert np.isnan(found.se[3]).all()
+    assert told_apart(np.array([9.0, 0.0, 0.0, np.nan]), found) == [(0, 1), (0, 2)]
+    assert simultaneous(Sandwich(np.array([np.nan]), np.nan, None)) is None
+
+
+def test_letters_of_a_plain_order() -> None:
+    """Neighbours share, others do not: the textbook's staircase."""
+    apart = [(0, 2), (0, 3), (1, 3)]
+    assert compact_letters([0, 1, 2, 3], apart) == {0: "a", 1: "ab", 2: "bc", 3: "c"}
+    assert compact_letters([3, 2, 1, 0], apart) == {3: "a", 2: "ab", 1: "bc", 0: "c"}
+    assert compact_letters([0, 1], []) == {0: "a", 1: "a"}
+
+
+@given(st.data())
+def test_two_share_a_letter_exactly_if_they_are_not_told_apart(data: st.DataObject) -> None:
+    n = data.draw(st.integers(1, 8))
+    pairs = list(itertools.combinations(range(n), 2))
+    apart = set(data.draw(st.lists(st.sampled_from(pairs), unique=True))) if pairs else set()
+    order = data.draw(st.permutations(range(n)))
+    letters = compact_letters(order, apart)
+    for a, b in pairs:
+        assert bool(set(letters[a]) & set(letters[b])) == ((a, b) not in apart)
+    assert letters[order[0]].startswith("a")
+
+
+@given(st.lists(st.floats(-3, 3), min_size=2, max_size=7), st.floats(0.1, 2))
+def test_letters_of_equal_errors_are_runs_of_the_ranking(strengths: list[float], width: float) -> None:
+    """With one width for all pairs no letter skips an entity between two that have it."""
+    order = sorted(range(len(strengths)), key=lambda e: -strengths[e])
+    apart = [
+        (a, b) for a, b in itertools.combinations(range(len(strengths)), 2) if abs(strengths[a] - strengths[b]) > width
+    ]
+    letters = compact_letters(order, apart)
+    for letter in set("".join(letters.values())):
+        held = [k for k, e in enumerate(order) if letter in letters[e]]
+        assert held == list(range(held[0], held[-1] + 1))
