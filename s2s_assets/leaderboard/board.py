@@ -30,7 +30,13 @@ _CI_FIELDS = (
     "sandwich_low",
     "sandwich_high",
     "valid_resamples",
+    "letters",
+    "delta",
+    "delta_low",
+    "delta_high",
 )
+
+_PAIR_FIELDS = ("simultaneous_low", "simultaneous_high", "expected_score", "misfit")
 
 
 def leaderboard_rows(
@@ -79,7 +85,7 @@ def pairwise_rows(
         cis: `bootstrap_cis`, whose `pairs` are published.
         cluster_names: clusters, in the order after the rubrics.
     """
-    fields = ("a", "b", "n", "mean_score", "difference", "ci_low", "ci_high")
+    fields = ("a", "b", "n", "mean_score", "difference", "ci_low", "ci_high", *_PAIR_FIELDS)
     pairs = _unnested(cis.select("fit", "pairs").rename({"pairs": "entities"}), fields)
     rows = fits.select("fit", *FIT_KEYS).join(pairs, on="fit", how="inner")
     ordered = _ordered(rows, facts, cluster_names, last=("a", "b"))

@@ -50,6 +50,12 @@ LEADERBOARD = (
     Column("status", _TEXT, "of the fit: ok, separated, disconnected or undefined"),
     Column("bound", _TEXT, "above or below where strength or interval has no bound on that side"),
     Column("ratings", _TEXT, "human or simulated"),
+    Column(
+        "letters", _TEXT, "names that share a letter are not told apart, all pairs taken together (max-t, sandwich)"
+    ),
+    Column("delta", _REAL, "in a slice: Elo minus that on the whole, over the names that both have"),
+    Column("delta_low", _REAL, "2.5th percentile of that difference within the same resamples"),
+    Column("delta_high", _REAL, "97.5th percentile"),
 )
 
 PAIRWISE = (
@@ -61,6 +67,10 @@ PAIRWISE = (
     Column("difference", _REAL, "Elo of a minus Elo of b"),
     Column("ci_low", _REAL, "2.5th percentile of the paired resamples"),
     Column("ci_high", _REAL, "97.5th percentile"),
+    Column("simultaneous_low", _REAL, "lower end of an interval that holds for all pairs together, from the sandwich"),
+    Column("simultaneous_high", _REAL, "upper end"),
+    Column("expected_score", _REAL, "mean score that the fit expects of these answers"),
+    Column("misfit", _REAL, "how far the pair's own difference is from the fit's, in cluster-robust standard errors"),
 )
 
 

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 import polars as pl
 
-from s2s_assets.leaderboard import cross_checks
+from s2s_assets.leaderboard import cross_checks, diagnosis
 from s2s_assets.leaderboard.charts import Matrix, heatmap
 from s2s_assets.leaderboard.layout import Part, Section, Table
 from s2s_assets.leaderboard.numbers import signed
@@ -36,6 +36,7 @@ def sections(sources: Sources) -> tuple[Section, ...]:
         rubrics(sources),
         slices(sources),
         clusters(sources),
+        diagnostics(sources),
         checks(sources),
         others(sources),
         raters(sources),
@@ -105,7 +106,21 @@ def by_section(sources: Sources, by: str) -> Section | None:
     text = f"{sources.label(sources.rubric)}, {titles[by].lower()}"
     tables = sources.tables(f"by-{by}-table", text, rows, full=by == "config")
     parts = (Part(chart=chart), Part(tables=tables)) if by == "config" else (Part(tables=tables),)
-    return Section(f"by-{by}", titles[by], (said,), parts, weight=1)
+    return Section(f"by-{by}", titles[by], (said,), (*parts, *within_models(sources, by, rows)), weight=1)
+
+
+def within_models(sources: Sources, by: str, rows: pl.DataFrame) -> list[Part]:
+    """The voices, or the thinking levels, of one model compared with one another."""
+    if by not in {"voice", "thinking"}:
+        return []
+    model = [pl.col(side).str.split("|").list.first() for side in ("a", "b")]
+    own = sources.pairs.filter(pl.col("fit").is_in(rows["fit"].unique().to_list()) & (model[0] == model[1]))
+    if own.is_empty():
+        return []
+    what = {"voice": "voices", "thinking": "thinking levels"}[by]
+    caption = sources.caption(f"The {what} of each model compared, paired intervals")
+    table = pair_table(f"within-{by}", caption, own.to_dicts(), lambda e: sources.inputs.facts.name(by, e))
+    return [Part(f"within-{by}-part", f"The {what} of one model beside each other: {len(own)} pairs", tables=(table,))]
 
 
 def rubrics(sources: Sources) -> Section | None:
@@ -161,6 +176,8 @@ def slice_part(sources: Sources, dimension: str, rows: pl.DataFrame) -> Part:
     missing = sorted(sources.inputs.facts.slice_values(dimension) - set(fits["slice_value"]))
     notes += [f"No board (fewer than {floor} ratings): {', '.join(missing)}."] if missing else []
     notes += [f"No single ranking, the comparisons fall apart: {_listed(split)}."] if len(split) else []
+    tested = (diagnosis.slice_note(sources.diagnostics(fit)) for fit in shown["fit"].unique(maintain_order=True))
+    notes += [note for note in dict.fromkeys(tested) if note]
     if shown.is_empty():
         return Part(f"slice-{dimension}", dimension, tuple(notes))
     boards = {str(g["slice_value"][0]): g for g in shown.partition_by("slice_value", maintain_order=True)}
@@ -210,6 +227,29 @@ def clusters(sources: Sources) -> Section | None:
     return Section("clusters", "Groups of questions", tuple(filter(None, (said, found.note))), tuple(parts), weight=2)
 
 
+def diagnostics(sources: Sources) -> Section | None:
+    """How well the headline's fit describes its ratings, and what it hangs on."""
+    lead = sources.lead
+    found = sources.diagnostics(str(lead["fit"][0]))
+    if found is None:
+        return None
+
+    def name(entity: str) -> str:
+        return sources.inputs.facts.name(sources.by, entity)
+
+    tables = [diagnosis.figures_table(found, sources.caption("The headline's fit in figures"), name)]
+    if found.scores:
+        tables.append(diagnosis.score_table(found, sources.caption("Answers by score, observed and expected")))
+    misfits = diagnosis.misfit_table(found, sources.caption("Pairs whose own answers are farthest from the fit"), name)
+    parts = [Part(tables=tuple(t for t in tables if t.rows))]
+    parts += [Part("misfits", "Largest misfits", tables=(misfits,))] if misfits.rows else []
+    said = (
+        "Whether the model describes the answers, where the uncertainty comes from, and what the ranking hangs on. "
+        "Removals are estimated in one step, without a fit anew."
+    )
+    return Section("diagnostics", "How well the fit holds", (said,), tuple(parts)) if parts[0].tables else None
+
+
 def checks(sources: Sources) -> Section | None:
     """The other engines and the other variants beside the headline."""
     fits, lead, facts = sources.inputs.fits, sources.lead, sources.inputs.facts
@@ -219,7 +259,8 @@ def checks(sources: Sources) -> Section | None:
     spearman = cross_checks.spearman_table(
         fits, sources.variant, sources.caption("Spearman's correlation of each engine with the ordinal fit")
     )
-    parts = [Part(tables=(engines,)), Part("spearman-all", "Agreement on every board", tables=(spearman,))]
+    parts = [Part(tables=(engines,)), *turned_round(sources)]
+    parts.append(Part("spearman-all", "Agreement on every board", tables=(spearman,)))
     whole = sources.rows.filter(
         (pl.col("rubric") == sources.rubric) & (pl.col("by") == sources.by) & (pl.col("slice_dimension") == "all")
     )
@@ -235,6 +276,16 @@ def checks(sources: Sources) -> Section | None:
         f"Boards below it here: {low}."
     )
     return Section("checks", "Cross-checks", (said,), tuple(parts))
+
+
+def turned_round(sources: Sources) -> list[Part]:
+    """Pairs of the headline that another engine orders the other way."""
+    found = sources.diagnostics(str(sources.lead["fit"][0]))
+    if found is None or not found.order_differences:
+        return []
+    caption = sources.caption("Pairs of the headline that another engine orders the other way")
+    table = diagnosis.order_table(found, caption, lambda e: sources.inputs.facts.name(sources.by, e))
+    return [Part("turned-round", f"{len(table.rows)} times another engine orders a pair otherwise", tables=(table,))]
 
 
 def others(sources: Sources) -> Section | None:

@@ -53,14 +53,22 @@ def board_table(
     """
     place = scale(rows)
     noun = NOUNS.get(rows[0]["by"], "Name") if rows else "Name"
-    heads = [Head("Rank", order="ascending"), Head(noun, "name"), Head("Elo"), Head("95 % interval")]
+    lettered = any(r["letters"] for r in rows)
+    heads = [Head("Rank", order="ascending")] + ([Head("Letters", "text")] if lettered else [])
+    heads += [Head(noun, "name"), Head("Elo"), Head("95 % interval")]
     heads += [Head("Interval, drawn", "drawing"), Head("Ratings")]
     covered = full and any(r["responses_planned"] for r in rows)
     heads += [Head("Raters"), Head("Prompts")] if full else []
     heads += [Head("Responses")] if covered else []
     heads.append(Head("Status", "text"))
     cells = tuple(
-        (*_rank_name_elo(r), _drawing(r, place), *_counts(r, full), *([_coverage(r)] if covered else []), _status(r))
+        (
+            *_lettered(_rank_name_elo(r), r, lettered),
+            _drawing(r, place),
+            *_counts(r, full),
+            *([_coverage(r)] if covered else []),
+            _status(r),
+        )
         for r in (rows if points else map(_without_point, rows))
     )
     return Table(table_id, caption, tuple(heads), cells, note, place(1000.0))
@@ -70,6 +78,7 @@ def slice_table(table_id: str, caption: str, rows: Sequence[Row], note: str = ""
     """Boards of several slices in one table: a row a slice and entity."""
     place = scale(rows)
     noun = NOUNS.get(rows[0]["by"], "Name") if rows else "Name"
+    compared = any(r["delta"] is not None for r in rows)
     heads = (
         Head("Slice", "name", "ascending"),
         Head(noun, "name"),
@@ -77,12 +86,16 @@ def slice_table(table_id: str, caption: str, rows: Sequence[Row], note: str = ""
         Head("Elo"),
         Head("95 % interval"),
         Head("Interval, drawn", "drawing"),
+        *((Head("Δ to the whole (95 % interval)"),) if compared else ()),
         Head("Ratings"),
     )
     cells = []
     for row in map(_without_point, rows):
         rank, name, elo, ends = _rank_name_elo(row)
-        cells.append((Cell(row["slice_value"]), name, rank, elo, ends, _drawing(row, place), *_counts(row, False)))
+        delta = (_delta(row),) if compared else ()
+        cells.append(
+            (Cell(row["slice_value"]), name, rank, elo, ends, _drawing(row, place), *delta, *_counts(row, False))
+        )
     return Table(table_id, caption, heads, tuple(cells), note, place(1000.0))
 
 
@@ -171,6 +184,11 @@ def _without_point(row: Row) -> Row:
     return {**row, "elo": None} if withheld(row) else row
 
 
+def _lettered(cells: tuple[Cell, ...], row: Row, lettered: bool) -> tuple[Cell, ...]:
+    """The cells with the letters after the rank."""
+    return (cells[0], Cell(row["letters"] or MISSING), *cells[1:]) if lettered else cells
+
+
 def _rank_name_elo(row: Row) -> tuple[Cell, Cell, Cell, Cell]:
     return (
         Cell(rank_range(row["rank"], row["rank_low"], row["rank_high"]), row["rank"]),
@@ -178,6 +196,13 @@ def _rank_name_elo(row: Row) -> tuple[Cell, Cell, Cell, Cell]:
         Cell(fixed(row["elo"]), row["elo"]),
         Cell(interval(row["ci_low"], row["ci_high"]), row["ci_low"]),
     )
+
+
+def _delta(row: Row) -> Cell:
+    """Difference to the whole with its interval; nothing where the slice's own point is withheld."""
+    if row["delta"] is None or row["elo"] is None or (row["delta_low"] is None and row["delta_high"] is None):
+        return Cell(MISSING)
+    return Cell(f"{signed(row['delta'])} ({interval(row['delta_low'], row['delta_high'])})", row["delta"])
 
 
 def _drawing(row: Row, place: Callable[[float], int]) -> Cell:

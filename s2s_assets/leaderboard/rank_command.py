@@ -11,6 +11,7 @@ import polars as pl
 import yaml
 from rich.table import Table
 
+from s2s_assets.leaderboard.diagnosis import sentences
 from s2s_assets.leaderboard.ranking_files import write_ranking
 from s2s_assets.ranking import (
     BoardFit,
@@ -20,12 +21,13 @@ from s2s_assets.ranking import (
     RankResult,
     rank,
     rank_specs,
+    within_models,
 )
 from s2s_assets.ratings import Layout, RatingsFile, RepeatsRule, columns_option, read_ratings, scores_option
 from s2s_assets.study import DIMENSIONS, By, Dimension, InputError, RatingsError, Settings, load_study
 from s2s_assets.study.console import console, emit, guard, json_option, people, progress
 
-_RANKED = ("prompt", "rater", "rubric", "config_a", "config_b", "score", *DIMENSIONS)
+_RANKED = ("prompt", "rater", "rubric", "config_a", "config_b", "score", "first", *DIMENSIONS)
 """Columns that a ranking uses; a file's own `source` or `excluded_by` says nothing here."""
 
 
@@ -150,7 +152,9 @@ def _writing(out: Path) -> Iterator[None]:
 
 
 def _steps(frame: pl.DataFrame, rubrics: tuple[str, ...], by: By, dimension: Dimension | None) -> int:
-    return len(rank_specs(frame, rubrics or None, by, dimension))
+    """How often each resample is counted: for every board, and with slices for the wholes that they are parts of."""
+    specs = rank_specs(frame, rubrics or None, by, dimension)
+    return len(specs) + (len({spec.rubric for spec in specs}) if dimension else 0)
 
 
 def _tell(read: RatingsFile) -> None:
@@ -176,6 +180,25 @@ def _show(result: RankResult) -> None:
         for reason in filter(None, (fit.reason, intervals.reason)):
             people.print(f"  note: {reason}")
         people.print(_table(fit, intervals))
+        _show_diagnostics(people, fit, intervals)
+    if any(e.letters for i in result.intervals for e in i.entities):
+        people.print(
+            "names without a letter in common are told apart, all pairs of a table together (see docs/method.md)"
+        )
+
+
+def _show_diagnostics(people: Console, fit: BoardFit, intervals: BoardIntervals) -> None:
+    """What is known about the fit beside its ranking, in words."""
+    for pair in within_models(fit, intervals):
+        ends = _range(pair.ci_low, pair.ci_high)
+        gap = "" if pair.difference is None else f"{pair.difference:+.0f}"
+        people.print(f"  {pair.a} against {pair.b}: {gap} Elo ({ends})")
+    said = sentences(intervals.diagnostics) if intervals.diagnostics else []
+    if said:
+        people.print("  diagnostics:")
+    for sentence in said:
+        people.print(f"  - {sentence}")
+    people.print()
 
 
 def _heading(fit: BoardFit) -> str:
@@ -187,26 +210,43 @@ def _heading(fit: BoardFit) -> str:
 
 
 def _table(fit: BoardFit, intervals: BoardIntervals) -> Table:
+    """Ranks, intervals and letters; a slice has its difference to the whole in place of the sandwich."""
+    sliced = any(i.delta is not None for i in intervals.entities)
     table = Table(box=None)
-    for title in ("rank", "range", "Elo", "95 % bootstrap", "95 % sandwich", "ratings"):
+    for title in (
+        "rank",
+        "range",
+        "letters",
+        "Elo",
+        "95 % bootstrap",
+        "Δ to the whole" if sliced else "95 % sandwich",
+        "ratings",
+    ):
         table.add_column(title, justify="right", no_wrap=True)
     table.add_column("entity", overflow="fold")
     for entity, interval in zip(fit.entities, intervals.entities, strict=True):
-        table.add_row(*_cells(entity, interval))
+        table.add_row(*_cells(entity, interval, sliced))
     return table
 
 
-def _cells(entity: EntityFit, interval: EntityInterval) -> tuple[str, ...]:
+def _cells(entity: EntityFit, interval: EntityInterval, sliced: bool) -> tuple[str, ...]:
     bound = entity.bound or interval.bound
     return (
         str(entity.rank),
         _range(interval.rank_low, interval.rank_high),
+        interval.letters or "",
         (bound or "") if entity.elo is None else f"{entity.elo:.0f}",
         _range(interval.ci_low, interval.ci_high, bound),
-        _range(interval.sandwich_low, interval.sandwich_high),
+        _delta(interval) if sliced else _range(interval.sandwich_low, interval.sandwich_high),
         str(entity.n_ratings),
         entity.entity,
     )
+
+
+def _delta(interval: EntityInterval) -> str:
+    """Difference to the whole with its interval, where it has one."""
+    ends = _range(interval.delta_low, interval.delta_high)
+    return "" if interval.delta is None else f"{interval.delta:+.0f} ({ends})" if ends else f"{interval.delta:+.0f}"
 
 
 def _range(low: Any, high: Any, bound: str | None = None) -> str:

@@ -12,6 +12,7 @@ from s2s_assets.leaderboard.inputs import BoardInputs
 from s2s_assets.leaderboard.layout import Table, captioned
 from s2s_assets.leaderboard.numbers import fixed, interval, signed
 from s2s_assets.leaderboard.page_tables import board_table, withheld
+from s2s_assets.ranking import Diagnostics, diagnostics_of
 from s2s_assets.study import OVERALL
 
 MAP_LIMIT = 24
@@ -84,6 +85,10 @@ class Sources:
             caption = self.caption(text + part)
             tables.append(board_table(name, caption, group.to_dicts(), full=full, points=points, note=note))
         return tuple(tables)
+
+    def diagnostics(self, fit: str) -> Diagnostics | None:
+        """What is known about a fit beside its ranking."""
+        return diagnostics_of(self.inputs.cis, fit)
 
     def note(self, fit: str) -> str:
         """What has to be said about a fit that is not plain."""

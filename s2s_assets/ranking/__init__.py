@@ -4,13 +4,14 @@ from s2s_assets.ranking.boards import dropped_raters, headline_rows, slice_value
 from s2s_assets.ranking.bootstrap import bootstrap_boards
 from s2s_assets.ranking.counts import entity_of
 from s2s_assets.ranking.crosschecks import EXPECTED_SPEARMAN
-from s2s_assets.ranking.diagnose import diagnose_boards, within_models
-from s2s_assets.ranking.diagnostic_records import Diagnostics
+from s2s_assets.ranking.diagnose import DIAGNOSTICS_VERSION, diagnose_boards, within_models
+from s2s_assets.ranking.diagnostic_records import Diagnostics, Removal
 from s2s_assets.ranking.elo import ANCHOR_ELO, ELO_PER_STRENGTH, to_elo
 from s2s_assets.ranking.fits import fit_boards
 from s2s_assets.ranking.frames import (
     FITS_SCHEMA,
     INTERVALS_SCHEMA,
+    diagnostics_of,
     fits_from_frame,
     fits_to_frame,
     intervals_from_frame,
@@ -23,6 +24,7 @@ from s2s_assets.ranking.spec import METHOD_VERSION, FitSpec, bootstrap_seed
 
 __all__ = [
     "ANCHOR_ELO",
+    "DIAGNOSTICS_VERSION",
     "ELO_PER_STRENGTH",
     "EXPECTED_SPEARMAN",
     "FITS_SCHEMA",
@@ -35,9 +37,11 @@ __all__ = [
     "EntityInterval",
     "FitSpec",
     "RankResult",
+    "Removal",
     "bootstrap_boards",
     "bootstrap_seed",
     "diagnose_boards",
+    "diagnostics_of",
     "dropped_raters",
     "entity_of",
     "fit_boards",

@@ -8,6 +8,7 @@ import polars as pl
 
 from s2s_assets.orchestration import OWNERS, Stage, StageEvent, StudyResource, markdown_table, preview, run_stage
 from s2s_assets.ranking import (
+    DIAGNOSTICS_VERSION,
     METHOD_VERSION,
     FitSpec,
     bootstrap_boards,
@@ -94,7 +95,7 @@ def _describe_cis(frame: pl.DataFrame) -> Mapping[str, Any]:
     group_name="ranking",
     kinds={"python", "numpy"},
     owners=OWNERS,
-    code_version=METHOD_VERSION,
+    code_version=f"{METHOD_VERSION} {DIAGNOSTICS_VERSION}",
     check_specs=CIS_SPECS,
 )
 def bootstrap_cis(
@@ -115,7 +116,7 @@ def bootstrap_cis(
         asset="bootstrap_cis",
         method_version=METHOD_VERSION,
         inputs={"ratings": ratings, "rater_quality": rater_quality, "bt_fits": bt_fits},
-        settings=[folder.study.families, analysis.resamples, folder.study.study],
+        settings=[folder.study.families, analysis.resamples, folder.study.study, DIAGNOSTICS_VERSION],
         compute=compute,
         checks=cis_checks(),
         describe=_describe_cis,

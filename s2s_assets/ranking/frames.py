@@ -141,6 +141,12 @@ def intervals_from_frame(frame: pl.DataFrame) -> tuple[BoardIntervals, ...]:
     return tuple(_intervals(row, draws) for row, draws in zip(_rows(frame.drop("draws")), frame["draws"], strict=True))
 
 
+def diagnostics_of(frame: pl.DataFrame, fit: str) -> Diagnostics | None:
+    """What a `bootstrap_cis` table says about one fit; None where it says nothing."""
+    row = frame.filter(pl.col("fit") == fit).select("diagnostics").to_dicts() if "diagnostics" in frame.columns else []
+    return record_of(Diagnostics, row[0]["diagnostics"]) if row and row[0]["diagnostics"] is not None else None
+
+
 def _rows(frame: pl.DataFrame) -> list[dict[str, Any]]:
     return frame.to_dicts()
 

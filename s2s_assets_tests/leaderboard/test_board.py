@@ -75,9 +75,11 @@ def rows_of(inputs: BoardInputs) -> pl.DataFrame:
 
 def test_columns_are_the_contracts(full: Make) -> None:
     inputs = full()
-    assert rows_of(inputs).columns == ["fit", *CONTRACT_LEADERBOARD] == ["fit", *(c.name for c in LEADERBOARD)]
+    added = ["letters", "delta", "delta_low", "delta_high"]
+    assert rows_of(inputs).columns == ["fit", *CONTRACT_LEADERBOARD, *added] == ["fit", *(c.name for c in LEADERBOARD)]
     pairs = pairwise_rows(inputs.facts, inputs.fits, inputs.cis)
-    assert pairs.columns == ["fit", *CONTRACT_PAIRWISE] == ["fit", *(c.name for c in PAIRWISE)]
+    added = ["simultaneous_low", "simultaneous_high", "expected_score", "misfit"]
+    assert pairs.columns == ["fit", *CONTRACT_PAIRWISE, *added] == ["fit", *(c.name for c in PAIRWISE)]
 
 
 def test_first_rows_are_the_headline_by_rank(full: Make) -> None:
@@ -220,4 +222,5 @@ def _point(**more: Any) -> dict[str, Any]:
 
 def _spread(**more: Any) -> dict[str, Any]:
     ends = dict.fromkeys(("ci_low", "ci_high", "se_sandwich", "sandwich_low", "sandwich_high"), 1.0)
-    return {"entity": "a", **ends, "rank_low": 1, "rank_high": 1, "valid_resamples": 9, "bound": None, **more}
+    beside = dict.fromkeys(("letters", "delta", "delta_low", "delta_high"))
+    return {"entity": "a", **ends, "rank_low": 1, "rank_high": 1, "valid_resamples": 9, "bound": None, **beside, **more}
