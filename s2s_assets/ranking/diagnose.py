@@ -161,7 +161,7 @@ def _compared(
         (entities[a], entities[b]): (none_if_nan(float(low[a, b])), none_if_nan(float(high[a, b])))
         for a, b in itertools.combinations(range(len(entities)), 2)
     }
-    return {entities[e]: letters[e] for e in order}, ends
+    return {entities[e]: text for e, text in letters.items()}, ends
 
 
 def _misfits(board: Prepared, by_pair: PairFits) -> dict[Pair, tuple[float, float | None]]:

@@ -113,7 +113,7 @@ class Diagnostics:
     misfits: tuple[Misfit, ...] = ()
     """The largest, by |z|."""
     misfit_share: float | None = None
-    """Share of the pairs with |z| above 1.96; 0.05 is expected of a fit that holds."""
+    """Share of the pairs of 10 ratings or more with |z| above 1.96; 0.05 is expected of a fit that holds."""
     order_effect: OrderEffect | None = None
     flexible_thresholds: ThresholdTest | None = None
     heaviest_rater: Removal | None = None

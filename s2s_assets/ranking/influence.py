@@ -48,8 +48,8 @@ def influential(
         keep: how many to name.
     """
     shifts = removal_shifts(clusters, rows)
-    most = np.where(np.isnan(shifts), np.inf, np.abs(shifts)).max(axis=1)
-    order = np.argsort(-most, kind="stable")
+    known = np.flatnonzero(~np.isnan(shifts).any(axis=1))
+    order = known[np.argsort(-np.abs(shifts[known]).max(axis=1), kind="stable")]
     found = [_removal(int(g), clusters, shifts[g], strengths, entities, names) for g in order[:keep]]
     heaviest = int(np.argmax(clusters.sizes))
     return tuple(found), _removal(heaviest, clusters, shifts[heaviest], strengths, entities, names)

@@ -24,6 +24,8 @@ from s2s_assets.ranking.likelihood import Layout
 from s2s_assets.ranking.ordinal import SINGULAR, OrdinalFit
 from s2s_assets.study import Floats
 
+ENOUGH = 10
+"""Ratings of a pair from which its z is near normal; with one or two it cannot be large."""
 _IDENTIFIED = 1e-9
 """Share of a pair's curvature that must be left for its shift to be known."""
 
@@ -112,8 +114,8 @@ def largest_misfits(problem: Problem, fits: PairFits, keep: int = 5) -> tuple[Mi
 
 
 def misfit_share(fits: PairFits) -> float | None:
-    """Share of the pairs with |z| above 1.96."""
-    known = np.isfinite(fits.z)
+    """Share of the pairs with |z| above 1.96 among those with ratings enough; None where there is no such pair."""
+    known = np.isfinite(fits.z) & (fits.n >= ENOUGH)
     return float((np.abs(fits.z[known]) > 1.96).mean()) if known.any() else None
 
 

@@ -8,7 +8,7 @@ intervals come from the sandwich and not from the resamples, whose product weigh
 Letters (Piepho 2004, insert and absorb): two entities share a letter if and only if their interval holds 0. Begin with
 one column of all entities; for each pair told apart, every column that holds both becomes two, each without one of the
 pair, and columns contained in others are dropped. Columns are lettered by their best ranked members. Entities that share
-a letter are not equal: they are not told apart.
+a letter are not equal: they are not told apart. A table that would need more than 52 letters has none.
 """
 
 from collections.abc import Iterable, Sequence
@@ -23,6 +23,8 @@ from s2s_assets.study import Floats, generator
 DRAWS = 10_000
 _LEVEL = 0.95
 _CHUNK = 1000
+_COLUMNS = 1000
+"""Columns on the way to letters at which there will be too many: pairs that have nothing to do with one another double them."""
 _ALPHABET = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
 
@@ -84,7 +86,7 @@ def told_apart(strengths: Floats, found: Simultaneous) -> list[tuple[int, int]]:
 
 
 def compact_letters(order: Sequence[int], apart: Iterable[tuple[int, int]]) -> dict[int, str]:
-    """Letters of each entity.
+    """Letters of each entity; none at all where the alphabet does not suffice.
 
     Args:
         order: the entities by rank.
@@ -98,11 +100,13 @@ def compact_letters(order: Sequence[int], apart: Iterable[tuple[int, int]]) -> d
         kept = [c for c in columns if c & both != both]
         halves = {c & ~(1 << one) for c in split for one in pair}
         columns = _absorbed(kept, halves)
+        if len(columns) > _COLUMNS:
+            return {}
     columns.sort(key=lambda c: [k for k in range(len(order)) if c >> k & 1])
-    return {
-        entity: "".join(_letter(n) for n, column in enumerate(columns) if column >> k & 1)
-        for entity, k in place.items()
-    }
+    if len(columns) > len(_ALPHABET):
+        return {}
+    held = {entity: [n for n, column in enumerate(columns) if column >> k & 1] for entity, k in place.items()}
+    return {entity: "".join(_ALPHABET[n] for n in numbers) for entity, numbers in held.items()}
 
 
 def _absorbed(kept: list[int], fresh: Iterable[int]) -> list[int]:
@@ -113,8 +117,3 @@ def _absorbed(kept: list[int], fresh: Iterable[int]) -> list[int]:
         if not any(column & other == column for other in found):
             found.append(column)
     return found
-
-
-def _letter(number: int) -> str:
-    """From a to z, A to Z, then numbers in brackets."""
-    return _ALPHABET[number] if number < len(_ALPHABET) else f"[{number + 1}]"

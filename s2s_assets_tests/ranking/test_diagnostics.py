@@ -149,6 +149,14 @@ def test_most_influential_rater_is_named_with_what_its_removal_does() -> None:
     assert first.shift == pytest.approx(moved[str(first.entity)], rel=0.35)
 
 
+def test_the_only_rater_has_no_removal() -> None:
+    _, _, found = diagnosed(frame_of(simulated(60, [0.3, -0.3], raters=1)))
+    assert found.influential_raters == ()
+    assert found.heaviest_rater is not None
+    assert (found.heaviest_rater.share, found.heaviest_rater.shift) == (1.0, None)
+    assert found.influential_prompts
+
+
 def test_parts_of_the_variance_add_up_to_the_sandwich() -> None:
     problem, ordinal, scores = fitted(simulated(2000, STRENGTHS, raters=30, prompts=50, rater_sd=0.5, prompt_sd=0.5))
     rows = strength_rows(ordinal)

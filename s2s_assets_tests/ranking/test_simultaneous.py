@@ -60,6 +60,14 @@ def test_letters_of_a_plain_order() -> None:
     assert compact_letters([0, 1], []) == {0: "a", 1: "a"}
 
 
+def test_more_letters_than_the_alphabet_has_are_none() -> None:
+    """Each disjoint pair told apart doubles the columns."""
+    apart = [(k, k + 1) for k in range(0, 12, 2)]
+    assert compact_letters(range(12), apart) == {}  # 2 to the 6th columns
+    assert set(compact_letters(range(10), apart[:5])) == set(range(10))
+    assert compact_letters(range(100), [(k, k + 1) for k in range(0, 100, 2)]) == {}
+
+
 @given(st.data())
 def test_two_share_a_letter_exactly_if_they_are_not_told_apart(data: st.DataObject) -> None:
     n = data.draw(st.integers(1, 8))
