@@ -33,9 +33,7 @@ def _fit_rows(found: Diagnostics) -> list[Figure]:
         )
     if found.flexible_thresholds is not None:
         test = found.flexible_thresholds
-        meaning = (
-            f"p of χ² = {fixed(test.statistic, 1)} on {test.df}, answers taken as independent; small: not symmetric"
-        )
+        meaning = f"p of χ² = {fixed(test.statistic, 1)} on {test.df}, small: not symmetric, or answers go together"
         rows.append(("Symmetric thresholds", fixed(test.p, 3), test.p, meaning))
     if found.misfit_share is not None:
         text = fixed(found.misfit_share, 3)
@@ -44,7 +42,7 @@ def _fit_rows(found: Diagnostics) -> list[Figure]:
         for part, share in vars(found.variance).items():
             rows.append((f"Uncertainty from {part}", fixed(share, 2), share, "share of the variance of the strengths"))
     if found.max_t is not None:
-        meaning = "standard errors to either side, for intervals of all differences that hold together"
+        meaning = "standard errors to either side that hold for all differences together"
         rows.append(("Simultaneous half-width", fixed(found.max_t, 2), found.max_t, meaning))
     return rows
 
@@ -58,13 +56,13 @@ def _weight_rows(found: Diagnostics, name: Name) -> list[Figure]:
         if heaviest is not None:
             rows.append((f"Busiest {who}", fixed(heaviest.share, 3), heaviest.share, "share of the answers"))
         if most and most[0].shift is not None and most[0].entity is not None:
-            moved = f"Elo by which {name(most[0].entity)} would move without that {who}; {_swaps(most[0])}"
+            moved = f"Elo of {name(most[0].entity)} without that {who}; {_swaps(most[0])}"
             rows.append((f"Most influential {who}", signed(most[0].shift, 1), most[0].shift, moved))
     return rows
 
 
 def _swaps(removal: Removal) -> str:
-    return f"{removal.swaps} pair{'s' * (removal.swaps != 1)} would change order"
+    return f"{removal.swaps} pair{'s' * (removal.swaps != 1)} would turn round"
 
 
 def score_table(found: Diagnostics, caption: str) -> Table:
@@ -110,7 +108,7 @@ def slice_note(found: Diagnostics | None) -> str:
     if found is None or found.slice_test is None:
         return ""
     test = found.slice_test
-    said = "differ by more than chance" if test.p < 0.05 else "do not differ by more than chance"
+    said = "differ by more than chance" if test.p < 0.05 else "are not shown to differ"
     return (
         f"The strengths {said} between {len(test.values)} slices: F = {fixed(test.statistic, 2)} on "
         f"{fixed(test.df, 1)} and {fixed(test.df_error)} degrees, p = {_p(test.p)} (two-way clustered)."
