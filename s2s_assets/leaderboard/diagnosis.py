@@ -111,7 +111,7 @@ def slice_note(found: Diagnostics | None) -> str:
     said = "differ by more than chance" if test.p < 0.05 else "are not shown to differ"
     return (
         f"The strengths {said} between {len(test.values)} slices: F = {fixed(test.statistic, 2)} on "
-        f"{fixed(test.df, 1)} and {fixed(test.df_error)} degrees, p = {_p(test.p)} (two-way clustered)."
+        f"{fixed(test.df, 1)} and {fixed(test.df_error)} degrees, p {_p(test.p)} (two-way clustered)."
     )
 
 
@@ -123,7 +123,7 @@ def sentences(found: Diagnostics) -> list[str]:
         said.append(f"heard first gains {signed(effect.shift, 1)} Elo ({interval(effect.low, effect.high, 1)})")
     if found.flexible_thresholds is not None:
         test = found.flexible_thresholds
-        said.append(f"thresholds symmetric: p = {_p(test.p)} (LR {fixed(test.statistic, 1)} on {test.df})")
+        said.append(f"thresholds symmetric: p {_p(test.p)} (LR {fixed(test.statistic, 1)} on {test.df})")
     if found.misfits:
         worst = found.misfits[0]
         said.append(
@@ -154,7 +154,7 @@ def _weights(who: str, heaviest: Removal | None, most: Sequence[Removal]) -> lis
 
 
 def _p(p: float) -> str:
-    return "under 0.001" if p < 0.001 else fixed(p, 3)
+    return "under 0.001" if p < 0.001 else f"= {fixed(p, 3)}"
 
 
 def _real(value: float | None, decimals: int, printed: Callable[[float | None, int], str] = fixed) -> Cell:

@@ -39,3 +39,16 @@ def rank_range(rank: int | None, low: int | None, high: int | None) -> str:
     if low is None or high is None:
         return str(rank)
     return f"{rank} ({low})" if low == high else f"{rank} ({low}–{high})"
+
+
+def lettered(letters: str | None) -> str:
+    """Letters of a name, four or more neighbours as a range: `a`, `bcd`, `c–k`; `–` where there are none."""
+    if not letters:
+        return MISSING
+    runs = [letters[0]]
+    for letter in letters[1:]:
+        if ord(letter) == ord(runs[-1][-1]) + 1:
+            runs[-1] += letter
+        else:
+            runs.append(letter)
+    return "".join(run if len(run) < 4 else f"{run[0]}–{run[-1]}" for run in runs)

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from s2s_assets.leaderboard.layout import Cell, Head, Table
-from s2s_assets.leaderboard.numbers import MISSING, counted, fixed, interval, rank_range, signed
+from s2s_assets.leaderboard.numbers import MISSING, counted, fixed, interval, lettered, rank_range, signed
 
 Row = Mapping[str, Any]
 
@@ -53,8 +53,8 @@ def board_table(
     """
     place = scale(rows)
     noun = NOUNS.get(rows[0]["by"], "Name") if rows else "Name"
-    lettered = any(r["letters"] for r in rows)
-    heads = [Head("Rank", order="ascending")] + ([Head("Letters", "text")] if lettered else [])
+    with_letters = any(r["letters"] for r in rows)
+    heads = [Head("Rank", order="ascending")] + ([Head("Letters", "text")] if with_letters else [])
     heads += [Head(noun, "name"), Head("Elo"), Head("95 % interval")]
     heads += [Head("Interval, drawn", "drawing"), Head("Ratings")]
     covered = full and any(r["responses_planned"] for r in rows)
@@ -63,7 +63,7 @@ def board_table(
     heads.append(Head("Status", "text"))
     cells = tuple(
         (
-            *_lettered(_rank_name_elo(r), r, lettered),
+            *_with_letters(_rank_name_elo(r), r, with_letters),
             _drawing(r, place),
             *_counts(r, full),
             *([_coverage(r)] if covered else []),
@@ -184,9 +184,9 @@ def _without_point(row: Row) -> Row:
     return {**row, "elo": None} if withheld(row) else row
 
 
-def _lettered(cells: tuple[Cell, ...], row: Row, lettered: bool) -> tuple[Cell, ...]:
+def _with_letters(cells: tuple[Cell, ...], row: Row, shown: bool) -> tuple[Cell, ...]:
     """The cells with the letters after the rank."""
-    return (cells[0], Cell(row["letters"] or MISSING), *cells[1:]) if lettered else cells
+    return (cells[0], Cell(lettered(row["letters"])), *cells[1:]) if shown else cells
 
 
 def _rank_name_elo(row: Row) -> tuple[Cell, Cell, Cell, Cell]:

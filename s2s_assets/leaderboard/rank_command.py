@@ -12,6 +12,7 @@ import yaml
 from rich.table import Table
 
 from s2s_assets.leaderboard.diagnosis import sentences
+from s2s_assets.leaderboard.numbers import lettered
 from s2s_assets.leaderboard.ranking_files import write_ranking
 from s2s_assets.ranking import (
     BoardFit,
@@ -204,7 +205,7 @@ def _show_diagnostics(people: Console, fit: BoardFit, intervals: BoardIntervals)
 def _heading(fit: BoardFit) -> str:
     where = "" if fit.spec.slice_dimension == "all" else f", {fit.spec.slice_dimension} {fit.spec.slice_value}"
     status = "" if fit.status == "ok" else f" [{fit.status}]"
-    counts = f"{fit.n_ratings} ratings, {fit.n_raters} raters, {fit.n_prompts} prompts"
+    counts = f"{fit.n_ratings} ratings, {fit.n_raters} raters, {fit.n_prompts} prompts; 95 % intervals"
     within = f"; {fit.n_within} within one entity left out" if fit.n_within else ""
     return f"{fit.spec.rubric} by {fit.spec.by}{where}{status}: {counts}{within}"
 
@@ -218,8 +219,8 @@ def _table(fit: BoardFit, intervals: BoardIntervals) -> Table:
         "range",
         "letters",
         "Elo",
-        "95 % bootstrap",
-        "Δ to the whole" if sliced else "95 % sandwich",
+        "bootstrap",
+        "Δ to the whole" if sliced else "sandwich",
         "ratings",
     ):
         table.add_column(title, justify="right", no_wrap=True)
@@ -234,7 +235,7 @@ def _cells(entity: EntityFit, interval: EntityInterval, sliced: bool) -> tuple[s
     return (
         str(entity.rank),
         _range(interval.rank_low, interval.rank_high),
-        interval.letters or "",
+        lettered(interval.letters) if interval.letters else "",
         (bound or "") if entity.elo is None else f"{entity.elo:.0f}",
         _range(interval.ci_low, interval.ci_high, bound),
         _delta(interval) if sliced else _range(interval.sandwich_low, interval.sandwich_high),

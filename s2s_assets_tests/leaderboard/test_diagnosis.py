@@ -17,6 +17,7 @@ from s2s_assets.leaderboard.diagnosis import (
     slice_note,
 )
 from s2s_assets.leaderboard.layout import Table
+from s2s_assets.leaderboard.numbers import lettered
 from s2s_assets.leaderboard.ranking_files import write_ranking
 from s2s_assets.ranking import Diagnostics, rank
 from s2s_assets_tests.ranking.cases import frame_of, simulated
@@ -111,3 +112,11 @@ def test_the_terminal_shows_letters_pairs_of_one_model_and_diagnostics(frame: pl
     assert "diagnostics:" in by_voice
     sliced = CliRunner().invoke(main, ["rank", str(path), "--slice", "level", "--resamples", "40"]).stdout
     assert "Δ to the whole" in sliced
+
+
+@pytest.mark.parametrize(
+    ("letters", "shown"),
+    [(None, "–"), ("a", "a"), ("bcd", "bcd"), ("bcde", "b–e"), ("acdefh", "ac–fh"), ("yzAB", "yzAB")],
+)
+def test_many_letters_are_shown_as_a_range(letters: str | None, shown: str) -> None:
+    assert lettered(letters) == shown
