@@ -18,12 +18,13 @@ import evalica  # noqa: E402
 import numpy as np  # noqa: E402
 import polars as pl  # noqa: E402
 
-from s2s_assets.ranking import FitSpec, bootstrap_boards, fit_boards, rank  # noqa: E402
+from s2s_assets.ranking import FitSpec, bootstrap_boards, diagnose_boards, fit_boards, rank  # noqa: E402
 
 CONFIGS, PROMPTS, RATERS, RESAMPLES = 19, 800, 100, 1000
 EVALICA_RESAMPLES = 10
 BAR_S = 0.6
 """For 1,000 clustered resamples of one rubric."""
+DIAGNOSTICS_BAR_S = 0.2
 
 
 def study(n_ratings: int, rubrics: int = 1, seed: int = 1) -> pl.DataFrame:
@@ -83,6 +84,8 @@ def main() -> None:
     fits = fit_boards(frame, [board])
     fit = seconds(lambda: fit_boards(frame, [board]))
     resampled = seconds(lambda: bootstrap_boards(frame, fits, resamples=RESAMPLES))
+    drawn = bootstrap_boards(frame, fits, resamples=RESAMPLES)
+    diagnosed = seconds(lambda: diagnose_boards(frame, fits, drawn))
     everything = seconds(lambda: rank(frame, resamples=RESAMPLES))
     left, right, winners = evalica_columns(frame)
     their_fit = seconds(lambda: evalica.bradley_terry(left, right, winners))
@@ -97,7 +100,8 @@ def main() -> None:
     print(f"one fit from raw columns, cross-checks included   {fit:8.3f} s   evalica {their_fit:.3f} s")
     print(f"{RESAMPLES:,} clustered resamples                         {resampled:8.3f} s   (bar {BAR_S} s)")
     print(f"  a resample: {1e3 * ours:.3f} ms, evalica {1e3 * theirs:.1f} ms, ratio {theirs / ours:,.0f}")
-    print(f"rank(): fit, resamples, intervals, sandwich       {everything:8.3f} s")
+    print(f"diagnostics of the board                          {diagnosed:8.3f} s   (bar {DIAGNOSTICS_BAR_S} s)")
+    print(f"rank(): fit, resamples, all the rest             {everything:8.3f} s")
     wide = study(60_000, rubrics=12)
     print(
         f"12 rubrics on the same ratings, all of rank()     {seconds(lambda: rank(wide, resamples=RESAMPLES), 1):8.3f} s"
