@@ -21,6 +21,7 @@ from s2s_assets.leaderboard.page import Stamp, render
 from s2s_assets.leaderboard.png import svg_to_png
 from s2s_assets.leaderboard.sources import Sources, facts_line, forest_boards, forest_of
 from s2s_assets.leaderboard.write import document_bytes, safe_name, table_files
+from s2s_assets.ranking import DIAGNOSTICS_VERSION
 from s2s_assets.study import ReleaseError, digest
 
 ANCHOR = "Elo = 1000 + (400 / ln 10) s; the mean over the published entities of each fit is 1000"
@@ -152,6 +153,8 @@ def method_facts(sources: Sources, data_hash: str) -> dict[str, Any]:
         "engine": "ordinal Bradley-Terry, thresholds symmetric about 0",
         "cross_checks": ["Massey", "partial-margin Bradley-Terry"],
         "interval": "percentile bootstrap over raters and prompts, product weights, 2.5 % to 97.5 %",
+        "told_apart": "max-t intervals of all differences from the two-way cluster sandwich, 95 % together",
+        "diagnostics_version": DIAGNOSTICS_VERSION,
         "variants": [v for v in VARIANTS if v in set(inputs.fits["variant"])],
         "families": dict(sorted(facts.families.items())),
         "rubrics": dict(facts.rubrics),

@@ -17,6 +17,7 @@ from s2s_assets.leaderboard.page_tables import (
     NOUNS,
     Row,
     decided,
+    has_simultaneous,
     measure_table,
     pair_table,
     slice_table,
@@ -71,7 +72,11 @@ def pair_parts(sources: Sources, lead: pl.DataFrame) -> list[Part]:
     if len(entities) > MAP_LIMIT:
         return [folded]
     title = sources.caption("Who beats whom: Elo of the row minus Elo of the column")
-    said = "Bold: the 95 % interval of the difference leaves 0 out, so the two are told apart."
+    said = (
+        "Bold: the two are told apart, all pairs together (the simultaneous interval leaves 0 out, as letters have it)."
+        if any(has_simultaneous(p) for p in pairs)
+        else "Bold: the 95 % interval of the difference leaves 0 out, so the two are told apart."
+    )
     return [Part("who-beats-whom", "", (said,), heatmap(pair_matrix(pairs, lead), title)), folded]
 
 

@@ -1,7 +1,8 @@
 """What a board is made from: the study's public facts and the tables of the stages before.
 
 Everything here is already aggregated over prompts and raters; no record has a place for a prompt's text, a transcript,
-a comment or a rater's name, so none can be published.
+or a comment, so none can be published. Raters are named in two tables, of which the page reads no names: `rater_quality`
+and the diagnostics in `bootstrap_cis`.
 """
 
 from collections.abc import Iterable, Mapping

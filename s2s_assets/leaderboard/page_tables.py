@@ -117,12 +117,17 @@ def variant_table(table_id: str, caption: str, rows: Sequence[Row]) -> Table:
 
 
 def pair_table(table_id: str, caption: str, rows: Sequence[Row], name: Callable[[str], str]) -> Table:
-    """Who beats whom: a row a pair, the entity that is ahead named first."""
+    """Who beats whom: a row a pair, the entity that is ahead named first.
+
+    The column that decides is the simultaneous interval's, where there is one.
+    """
+    together = any(has_simultaneous(r) for r in rows)
     heads = (
         Head("Ahead", "name"),
         Head("Behind", "name"),
         Head("Difference in Elo", order="descending"),
         Head("95 % interval of the difference"),
+        *((Head("All pairs together"),) if together else ()),
         Head("Mean score"),
         Head("Ratings"),
         Head("Decided", "text"),
@@ -135,6 +140,7 @@ def pair_table(table_id: str, caption: str, rows: Sequence[Row], name: Callable[
             Cell(name(r["b"])),
             Cell(signed(r["difference"]), r["difference"]),
             Cell(interval(r["ci_low"], r["ci_high"]), r["ci_low"]),
+            *((_simultaneous(r),) if together else ()),
             Cell(signed(r["mean_score"], 2), r["mean_score"]),
             Cell(counted(r["n"]), r["n"]),
             Cell("yes" if decided(r) else "no", mark="firm" if decided(r) else ""),
@@ -150,21 +156,30 @@ def turn(pair: Row) -> Row:
     def minus(value: float | None) -> float | None:
         return None if value is None else -value
 
-    return {
-        **pair,
-        "a": pair["b"],
-        "b": pair["a"],
-        "mean_score": minus(pair["mean_score"]),
-        "difference": minus(pair["difference"]),
-        "ci_low": minus(pair["ci_high"]),
-        "ci_high": minus(pair["ci_low"]),
+    signs = {key: minus(pair[key]) for key in ("mean_score", "difference", "expected_score", "misfit")}
+    ends = {
+        f"{kind}_{end}": minus(pair[f"{kind}_{other}"])
+        for kind in ("ci", "simultaneous")
+        for end, other in (("low", "high"), ("high", "low"))
     }
+    return {**pair, "a": pair["b"], "b": pair["a"], **signs, **ends}
 
 
 def decided(pair: Row) -> bool:
-    """Whether the pair's interval leaves 0 out."""
-    low, high = pair["ci_low"], pair["ci_high"]
+    """Whether the pair is told apart: the simultaneous interval leaves 0 out; where there is none, the pair's own."""
+    kind = "simultaneous" if has_simultaneous(pair) else "ci"
+    low, high = pair[f"{kind}_low"], pair[f"{kind}_high"]
     return (low is not None and low > 0) or (high is not None and high < 0)
+
+
+def has_simultaneous(pair: Row) -> bool:
+    """Whether the pair has an interval that holds for all pairs together."""
+    return pair["simultaneous_low"] is not None and pair["simultaneous_high"] is not None
+
+
+def _simultaneous(pair: Row) -> Cell:
+    low, high = pair["simultaneous_low"], pair["simultaneous_high"]
+    return Cell(interval(low, high), low) if has_simultaneous(pair) else Cell(MISSING)
 
 
 def measure_table(table_id: str, caption: str, heads: tuple[str, str], figures: Mapping[str, float | None]) -> Table:

@@ -18,6 +18,7 @@ from s2s_assets.leaderboard.diagnosis import (
 )
 from s2s_assets.leaderboard.layout import Table
 from s2s_assets.leaderboard.numbers import lettered
+from s2s_assets.leaderboard.page_tables import decided, turn
 from s2s_assets.leaderboard.ranking_files import write_ranking
 from s2s_assets.ranking import Diagnostics, rank
 from s2s_assets_tests.ranking.cases import frame_of, simulated
@@ -120,3 +121,33 @@ def test_the_terminal_shows_letters_pairs_of_one_model_and_diagnostics(frame: pl
 )
 def test_many_letters_are_shown_as_a_range(letters: str | None, shown: str) -> None:
     assert lettered(letters) == shown
+
+
+PAIR = {
+    "a": "ant",
+    "b": "bee",
+    "n": 30,
+    "mean_score": 0.5,
+    "difference": 40.0,
+    "ci_low": -5.0,
+    "ci_high": 90.0,
+    "simultaneous_low": 1.0,
+    "simultaneous_high": 79.0,
+    "expected_score": 0.4,
+    "misfit": 1.5,
+}
+
+
+def test_a_pair_is_told_apart_by_the_simultaneous_interval_where_there_is_one() -> None:
+    assert decided(PAIR)
+    assert not decided({**PAIR, "simultaneous_low": -1.0})
+    without = {**PAIR, "simultaneous_low": None, "simultaneous_high": None}
+    assert not decided(without)
+    assert decided({**without, "ci_low": 5.0})
+
+
+def test_a_pair_turned_round_twice_is_itself() -> None:
+    turned = turn(PAIR)
+    assert (turned["a"], turned["difference"], turned["misfit"]) == ("bee", -40.0, -1.5)
+    assert (turned["simultaneous_low"], turned["simultaneous_high"]) == (-79.0, -1.0)
+    assert turn(turned) == PAIR
