@@ -75,7 +75,8 @@ def rank(
         progress: as in `bootstrap_boards`.
 
     Returns:
-        Fits by rubric and slice value, sorted, `overall` first.
+        Fits by rubric and slice value, sorted, `overall` first, with intervals, letters and diagnostics. Slices are
+        compared with the board of all ratings, which is fitted and resampled for it but not among the fits.
 
     Raises:
         InputError: a column, rubric, score, config key or family that is missing or wrong.

@@ -8,7 +8,7 @@ heard first. Its standard error is the two-way sandwich of this fit, its interva
 min(G_rater, G_prompt) - 1 degrees. Fitted only where it is known which answer was heard first.
 
 Flexible thresholds: every edge between two scores has a position of its own, τ_-3 < … < τ_3, instead of ±t (this holds γ,
-and asymmetry beyond it). Twice the rise of ℓ is compared with χ² on the number of positions more than before. That
+and asymmetry beyond it). Twice the rise of ℓ is compared with χ² on the number of parameters more that the ratings tell. That
 takes ratings as independent; with effects of raters and prompts the statistic is larger, so that a small p is a reason
 to look, not a proof. Ratings whose left side is unknown are left out of both fits of either comparison.
 """
@@ -35,6 +35,11 @@ from s2s_assets.ranking.likelihood import (
 )
 from s2s_assets.ranking.ordinal import SINGULAR, Maximum, maximise
 from s2s_assets.study import Floats, Ints
+
+_FLAT = 1e-11
+"""Eigenvalues of the information below this share of the largest are directions without information."""
+_PART = 1e-4
+"""Part of a parameter in such a direction from which it is not known."""
 
 
 def sided(problem: Problem) -> Problem:
@@ -80,7 +85,11 @@ def _mirror(planes: int) -> Ints:
 
 
 def order_effect(turned: Problem) -> OrderEffect | None:
-    """The shift towards the answer heard first, from a `sided` problem; None where no finite fit exists."""
+    """The shift towards the answer heard first, from a `sided` problem.
+
+    None where no finite fit exists, or where sides and entities cannot be told apart (each pair heard in one order only,
+    and no three that close a circle).
+    """
     totals = left_totals(turned)
     layout = layout_of(used_magnitudes(totals))
     shifted = replace(
@@ -90,7 +99,7 @@ def order_effect(turned: Problem) -> OrderEffect | None:
     )
     start = np.append(starting_thresholds(layout, as_batch(totals))[:, 0], 0.0)
     fitted = _fit(turned, shifted, start)
-    if fitted is None:
+    if fitted is None or not _identified(fitted[1]):
         return None
     terms, found = fitted
     shift = ELO_PER_STRENGTH * float(found.thresholds[-1])
@@ -108,13 +117,13 @@ def flexible_thresholds(turned: Problem, heard: bool) -> ThresholdTest | None:
     totals = left_totals(turned)
     symmetric = layout_of(used_magnitudes(totals))
     flexible = flexible_layout(totals)
-    degrees = flexible.thresholds - symmetric.thresholds
     start = starting_thresholds(symmetric, as_batch(totals))[:, 0]
     fits = [_fit(turned, symmetric, start), _fit(turned, flexible, _marginal_edges(totals))]
-    if degrees < 1 or None in fits:
+    found = [fit[1] for fit in fits if fit is not None]
+    degrees = _rank(found[1]) - _rank(found[0]) if len(found) == 2 else 0
+    if degrees < 1:
         return None
-    before, after = (fit[1].log_likelihood for fit in fits if fit is not None)
-    statistic = max(2 * (after - before), 0.0)
+    statistic = max(2 * (found[1].log_likelihood - found[0].log_likelihood), 0.0)
     return ThresholdTest(
         n_ratings=len(turned.cell),
         left="heard first" if heard else "config_a",
@@ -161,6 +170,18 @@ def _fit(problem: Problem, layout: Layout, start: Floats) -> tuple[Terms, Maximu
     if not len(layout.below) or separation(terms) is not None:
         return None
     return terms, maximise(terms, start)
+
+
+def _rank(found: Maximum) -> int:
+    """Number of parameters that the ratings tell."""
+    values = np.linalg.eigvalsh(found.information)
+    return int((values > _FLAT * values.max()).sum())
+
+
+def _identified(found: Maximum) -> bool:
+    """Whether the last threshold has no part in a direction along which ℓ does not change."""
+    values, vectors = np.linalg.eigh(found.information)
+    return bool(np.abs(vectors[-1, values <= _FLAT * values.max()]).max(initial=0.0) < _PART)
 
 
 def _half_width(problem: Problem, terms: Terms, found: Maximum) -> float | None:

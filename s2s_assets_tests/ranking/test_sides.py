@@ -121,6 +121,19 @@ def test_pooling_configs_turns_the_side_with_the_pair() -> None:
     assert first.shift == pytest.approx(second.shift)
 
 
+def test_sides_that_go_with_the_entities_have_no_order_effect() -> None:
+    """Two entities, one always heard first: what is its strength and what its place cannot be told."""
+    rows = simulated(200, [0.4, -0.4])
+    always = pl.when(pl.col("config_a") == "m0").then(pl.lit("a")).otherwise(pl.lit("b"))
+    turned = sided(problem_of(frame_of(rows).with_columns(first=always)))
+    assert order_effect(turned) is None
+    test = flexible_thresholds(turned, heard=True)
+    assert test is not None
+    assert test.df == 2  # the third would be the shift
+    mixed = frame_of(rows).with_columns(first=pl.Series(["a", "b"] * 100))
+    assert order_effect(sided(problem_of(mixed))) is not None
+
+
 def test_separated_flexible_thresholds_have_no_test() -> None:
     rows = [("r1", "p1", "m0", "m1", y) for y in (1, 1, 1, -1)] + [("r2", "p2", "m1", "m0", y) for y in (1, 1, 1, -1)]
     frame = frame_of(rows)
