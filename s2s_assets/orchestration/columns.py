@@ -131,6 +131,7 @@ COLUMNS = {
     "resamples": "bootstrap resamples",
     "pairs": "differences of every two entities, with intervals",
     "draws": "strengths by entity and resample",
+    "diagnostics": "misfits, order effect, influence, variance shares and more, of one fit",
     # clusters
     "k": "clusters asked for",
     "names": "of the clusters",
@@ -161,6 +162,10 @@ COLUMNS = {
     "responses_planned": "prompts asked",
     "valid_resamples": "resamples in which the entity has a value",
     "bound": "which ends are infinite; null: none",
+    "letters": "names that share a letter are not told apart, all pairs together",
+    "delta": "in a slice: Elo less that on the whole",
+    "delta_low": "lower end of its paired 95 % interval",
+    "delta_high": "upper end of it",
     "ratings": "human or simulated",
     "release": "folder of the sealed release",
     "data_date": "day of the last answer",
