@@ -181,14 +181,14 @@ def _show(result: RankResult) -> None:
         for reason in filter(None, (fit.reason, intervals.reason)):
             people.print(f"  note: {reason}")
         people.print(_table(fit, intervals))
-        _show_diagnostics(people, fit, intervals)
+        _show_diagnostics(fit, intervals)
     if any(e.letters for i in result.intervals for e in i.entities):
         people.print(
             "names without a letter in common are told apart, all pairs of a table together (see docs/method.md)"
         )
 
 
-def _show_diagnostics(people: Console, fit: BoardFit, intervals: BoardIntervals) -> None:
+def _show_diagnostics(fit: BoardFit, intervals: BoardIntervals) -> None:
     """What is known about the fit beside its ranking, in words."""
     for pair in within_models(fit, intervals):
         ends = _range(pair.ci_low, pair.ci_high)
