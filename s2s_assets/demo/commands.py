@@ -37,9 +37,9 @@ def demo(context: click.Context, raters: int, as_json: bool) -> None:
 def ui(port: int) -> None:
     """Open the Dagster UI on the demo's study, with its local systems under test running."""
     from s2s_assets.demo.servers import demo_servers
-    from s2s_assets.orchestration import dagster_home
+    from s2s_assets.orchestration import lay_out_home
 
-    home = {"DAGSTER_HOME": str(dagster_home(Path.cwd()))}
+    home = {"DAGSTER_HOME": str(lay_out_home(Path.cwd()))}
     with demo_servers() as addresses:
         command = [sys.executable, "-m", "dagster", "dev", "-w", "workspace.yaml", "-h", "127.0.0.1", "-p", str(port)]
         console.print(f"http://127.0.0.1:{port} in a few seconds; Ctrl-C ends it")

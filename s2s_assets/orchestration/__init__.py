@@ -3,7 +3,7 @@
 Only this room, the rooms' doors (`assets.py`, `checks.py`, `sensors.py`) and `definitions.py` import dagster.
 """
 
-from s2s_assets.orchestration.drive import Driver, RunFailedError, dagster_home, open_instance
+from s2s_assets.orchestration.drive import Driver, RunFailedError, lay_out_home, open_instance
 from s2s_assets.orchestration.io_manager import TableIOManager
 from s2s_assets.orchestration.metadata import OWNERS, markdown_table, png_metadata, preview
 from s2s_assets.orchestration.partitions import CONFIG_SET, CONFIGS, config_of_run, live_keys
@@ -38,8 +38,8 @@ __all__ = [
     "Verdict",
     "Withdrawals",
     "config_of_run",
-    "dagster_home",
     "is_settled",
+    "lay_out_home",
     "leave_out",
     "live_keys",
     "markdown_table",

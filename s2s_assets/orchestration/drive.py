@@ -28,7 +28,7 @@ def open_instance(root: Path) -> dg.DagsterInstance:
     return dg.DagsterInstance.from_config(str(root))
 
 
-def dagster_home(root: Path) -> Path:
+def lay_out_home(root: Path) -> Path:
     """The folder that `DAGSTER_HOME` is to name for a checkout: `.s2s/dagster`, with the checkout's own dagster.yaml."""
     home = (root / ".s2s" / "dagster").absolute()
     home.mkdir(parents=True, exist_ok=True)

@@ -4,6 +4,7 @@ The folder is read anew each time, since it is edited while the code server runs
 process.
 """
 
+from abc import ABC, abstractmethod
 from functools import lru_cache
 
 import dagster as dg
@@ -70,9 +71,9 @@ class StudyResource(dg.ConfigurableResource):  # type: ignore[type-arg]
             )
 
 
-class Withdrawals(dg.ConfigurableResource):  # type: ignore[type-arg]
+class Withdrawals(dg.ConfigurableResource, ABC):  # type: ignore[type-arg]
     """Which responses are withdrawn: kept by the ratings database, asked by the rooms below it."""
 
+    @abstractmethod
     def responses(self) -> frozenset[str]:
         """Ids of the responses that are withdrawn now."""
-        raise NotImplementedError
