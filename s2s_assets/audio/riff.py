@@ -2,7 +2,9 @@
 
 Programs that write WAV to a pipe cannot go back to fill in the sizes: they leave 0, 0xFFFFFFFF or 0x7FFFF000. A `data`
 chunk whose size is 0 or more than the file holds is taken to reach to the end of the file. A size of 0 that is followed
-by well-formed chunks up to the end is believed: that file has no audio.
+by well-formed chunks up to the end is believed: that file has no audio. A writer that was cut off may leave a size from
+long before its end: where more bytes follow the claimed audio than it has, and they are neither chunks nor a tag, they are
+audio too.
 """
 
 import struct
@@ -11,6 +13,8 @@ from typing import NamedTuple
 HEADER_SIZE = "header_size"
 TRAILING_BYTES = "trailing_bytes"
 _CHUNK = struct.Struct("<4sI")
+_TAGS = (b"TAG", b"ID3", b"APETAGEX")
+"""How the tags that some programs append begin."""
 
 
 class Repaired(NamedTuple):
@@ -31,7 +35,7 @@ def repair_sizes(data: bytes) -> Repaired:
         return Repaired(data, ())
     start, claimed = found
     held = len(data) - start
-    if claimed > held or (claimed == 0 and held and not _are_chunks(data, start)):
+    if claimed > held or _understated(data, start, claimed):
         fixed = bytearray(data)
         fixed[4:8] = struct.pack("<I", min(len(data) - 8, 0xFFFFFFFF))
         fixed[start - 4 : start] = struct.pack("<I", min(held, 0xFFFFFFFF))
@@ -39,6 +43,15 @@ def repair_sizes(data: bytes) -> Repaired:
     end = start + claimed + claimed % 2
     strays = len(data) - end >= _CHUNK.size and not _are_chunks(data, end)
     return Repaired(data, (TRAILING_BYTES,) if strays else ())
+
+
+def _understated(data: bytes, start: int, claimed: int) -> bool:
+    """Whether the claimed audio is followed by more of it than it holds itself."""
+    end = start + claimed
+    rest = len(data) - end
+    if rest <= max(claimed, 1) or data.startswith(_TAGS, end):
+        return False
+    return not _are_chunks(data, end) and not _are_chunks(data, end + claimed % 2)
 
 
 def _find_data(data: bytes) -> tuple[int, int] | None:

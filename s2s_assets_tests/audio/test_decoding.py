@@ -62,7 +62,7 @@ def test_other_containers_are_read_whole(babble, container, subtype):
     assert np.abs(clip.samples - babble(1.0)).max() < 0.1
 
 
-@pytest.mark.parametrize("size", [0, 0xFFFFFFFF, 0x7FFFF000, 100_000])
+@pytest.mark.parametrize("size", [0, 16, 20_000, 0xFFFFFFFF, 0x7FFFF000, 100_000])
 @pytest.mark.parametrize("extensible", [False, True])
 def test_a_wav_header_that_lies_is_read_to_the_true_end(wav, babble, size, extensible):
     honest = decode(wav(babble(1.0), extensible=extensible), "x")
@@ -98,6 +98,11 @@ def test_chunks_and_a_stray_byte_after_the_audio_are_no_fault(wav, babble):
 
 def test_bytes_after_the_audio_that_are_no_chunk_are_noticed(wav, babble):
     assert decode(wav(babble(0.5), tail=b"\xff\x00" * 500), "x").warnings == ("trailing_bytes",)
+
+
+def test_a_tag_after_little_audio_is_no_audio(wav, babble):
+    clip = decode(wav(babble(0.001), tail=b"TAG" + bytes(125)), "x")
+    assert (len(clip.samples), clip.warnings) == (24, ("trailing_bytes",))
 
 
 @given(st.binary(max_size=200))
