@@ -13,7 +13,9 @@ export PYTHONDONTWRITEBYTECODE :=
 # the arithmetic is small; threads of its own only get in the way of processes side by side
 export OPENBLAS_NUM_THREADS := 1
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
-export DAGSTER_HOME ?= $(CURDIR)/.s2s/dagster
+# a study's state lies in one folder, Dagster's home in it
+STATE := $(or $(S2S_HOME),.s2s)
+export DAGSTER_HOME ?= $(if $(filter /%,$(STATE)),,$(CURDIR)/)$(STATE)/dagster
 
 .PHONY: help
 help: ## list what there is
@@ -69,14 +71,14 @@ lock: $(DEV) ## write the lock files anew from pyproject.toml
 setup: $(DEV) system ## all the set-up, and nothing else
 
 .PHONY: clean
-clean: ## remove the environment and caches; the study's state in .s2s stays
+clean: ## remove the environment and caches; the studies' state in .s2s stays
 	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
 
 # Dagster reads its settings from its home; one that is given in the environment is left as it is
 .PHONY: dagster-home
 dagster-home:
-	@mkdir -p .s2s/dagster
-	@cmp -s dagster.yaml .s2s/dagster/dagster.yaml || cp dagster.yaml .s2s/dagster/dagster.yaml
+	@mkdir -p "$(STATE)/dagster"
+	@sed 's|: \.s2s/|: $(STATE)/|' dagster.yaml > "$(STATE)/dagster/dagster.yaml"
 
 .venv/.created: requirements/bootstrap.txt
 	infra/setup python

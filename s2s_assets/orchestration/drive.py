@@ -5,18 +5,17 @@ instance, so the UI opens on it as if the daemon had done it.
 """
 
 import os
-import shutil
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import dagster as dg
 
-from s2s_assets.study import InputError, S2SError
+from s2s_assets.study import InputError, S2SError, Settings
 
 
 def open_instance(root: Path) -> dg.DagsterInstance:
-    """The instance that `dagster dev` uses in a folder: `DAGSTER_HOME`'s, else the folder's own dagster.yaml.
+    """The instance that `make dev` uses in a checkout: `DAGSTER_HOME`'s, else the one of `lay_out_home`.
 
     Raises:
         InputError: neither is there.
@@ -25,14 +24,19 @@ def open_instance(root: Path) -> dg.DagsterInstance:
         return dg.DagsterInstance.get()
     if not (root / "dagster.yaml").is_file():
         raise InputError(f"{root} has no dagster.yaml; run this in the project's checkout, or set DAGSTER_HOME")
-    return dg.DagsterInstance.from_config(str(root))
+    return dg.DagsterInstance.from_config(str(lay_out_home(root)))
 
 
 def lay_out_home(root: Path) -> Path:
-    """The folder that `DAGSTER_HOME` is to name for a checkout: `.s2s/dagster`, with the checkout's own dagster.yaml."""
-    home = (root / ".s2s" / "dagster").absolute()
+    """The folder that `DAGSTER_HOME` is to name for a checkout: `dagster` in `S2S_HOME`, as the Makefile makes it.
+
+    It gets the checkout's own dagster.yaml with its `.s2s` replaced by `S2S_HOME`.
+    """
+    state = Settings.from_environment().home
+    home = (root / state / "dagster").absolute()
     home.mkdir(parents=True, exist_ok=True)
-    shutil.copyfile(root / "dagster.yaml", home / "dagster.yaml")
+    text = (root / "dagster.yaml").read_text(encoding="utf-8").replace(": .s2s/", f": {state}/")
+    (home / "dagster.yaml").write_text(text, encoding="utf-8")
     return home
 
 
@@ -40,7 +44,9 @@ class RunFailedError(S2SError):
     """A run that failed; the message says which step and why."""
 
 
-_QUIET = {"loggers": {"console": {"config": {"log_level": "WARNING"}}}}
+# what a failed run has to say is in its RunFailedError; Dagster's storage keeps every line for the UI
+_QUIET = {"loggers": {"console": {"config": {"log_level": "CRITICAL"}}}}
+_FAILURE = "dagster._core.definitions.events.Failure: "
 
 
 class Driver:
@@ -102,9 +108,11 @@ def _why(result: dg.ExecuteInProcessResult) -> str:
     for event in result.all_events:
         if event.is_step_failure:
             error = event.step_failure_data.error
-            causes = [error.message] if error else []
             while error is not None and error.cause is not None:
                 error = error.cause
-                causes.append(error.message)
-            return f"step {event.step_key} failed: {causes[-1].strip() if causes else 'no reason given'}"
+            words = error.message.strip() if error else "no reason given"
+            # a reason of our own is enough; any other error is somebody's to mend, who needs to see where it was
+            if error is not None and not words.startswith((_FAILURE, "s2s_assets.")):
+                words = f"{words}\n{''.join(error.stack)}"
+            return f"step {event.step_key} failed: {words.removeprefix(_FAILURE)}"
     return "the run failed before a step started"

@@ -90,8 +90,8 @@ class RatingsStore:
                 owner = connection.execute(select(study_identity.c.study)).scalar()
         if owner != self.study:
             raise IdentityError(
-                f"the ratings database holds study {owner!r}, not {self.study!r}: set S2S_DATABASE_URL to this study's "
-                "own database, or S2S_STUDY to the folder of the study it holds"
+                f"the ratings database holds study {owner!r}, not {self.study!r}: set S2S_HOME (or "
+                "S2S_DATABASE_URL) to this study's own, or S2S_STUDY to the folder of the study it holds"
             )
 
 

@@ -34,6 +34,8 @@ def coverage(min_share: float) -> Check:
         share = ok / planned if planned else 0.0
         by_status = dict(frame["status"].value_counts().sort("status").iter_rows())
         words = f"{ok} of {planned} prompts have a response ({share:.0%}; at least {min_share:.0%} asked)"
+        if not planned:
+            words = "no prompt to send: no script has a recording that was selected; see recordings.csv"
         return share >= min_share, words, {"ok": ok, "planned": planned, "share": share, "by_status": by_status}
 
     return Check("coverage", blocking=True, evaluate=evaluate)

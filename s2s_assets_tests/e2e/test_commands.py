@@ -50,6 +50,28 @@ def test_materialize_goes_on_past_a_dead_config_and_names_what_the_plan_waits_fo
     assert "waits for 2 of 6 configs: blue|ann|none, blue|bob|none" in result.stderr
 
 
+def test_materialize_without_recordings_says_so_once_a_config(at_home, capfd):
+    listed = at_home.root / "study" / "recordings.csv"
+    listed.write_text(listed.read_text().splitlines()[0] + "\n")
+    result = run("materialize")
+    said = result.stderr + capfd.readouterr().err
+    assert result.exit_code == 1
+    assert said.count("no script has a recording") == 6
+    assert "Stack Trace" not in said
+    assert "dagster._core" not in said
+
+
+def test_an_unforeseen_error_says_where_it_was(at_home, monkeypatch):
+    def broken(*_: object, **__: object) -> None:
+        raise ZeroDivisionError("a fault of the program")
+
+    monkeypatch.setattr("s2s_assets.prompts.assets.run_stage", broken)
+    result = run("materialize")
+    assert result.exit_code == 1
+    assert "a fault of the program" in result.stderr
+    assert "in broken" in result.stderr
+
+
 def test_materialize_of_one_partition_sends_only_that(at_home):
     run("materialize")
     at_home.speaker.asked.clear()
