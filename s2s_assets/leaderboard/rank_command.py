@@ -1,5 +1,6 @@
 """`s2s rank`: rank the entities of a ratings file of one's own, without a study."""
 
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -224,9 +225,11 @@ def _table(fit: BoardFit, intervals: BoardIntervals) -> Table:
         "ratings",
     ):
         table.add_column(title, justify="right", no_wrap=True)
-    table.add_column("entity", overflow="fold")
+    table.add_column("entity", no_wrap=True)
     for entity, interval in zip(fit.entities, intervals.entities, strict=True):
         table.add_row(*_cells(entity, interval, sliced))
+    # as wide as it is: a name stays whole, also where the output is piped or the window narrow
+    table.width = people.measure(table, options=people.options.update(max_width=sys.maxsize)).maximum
     return table
 
 

@@ -60,6 +60,16 @@ def test_a_table_for_people(six: Path) -> None:
     assert "rows repeat a rater, prompt, pair and rubric" in done.stderr
 
 
+def test_a_long_name_stays_on_one_line(six: Path, tmp_path: Path) -> None:
+    name = "speech-model-with-a-long-name-3.5|a-voice-with-a-long-name|xhigh"
+    file = tmp_path / "long.csv"
+    frame = pl.read_csv(six)
+    frame.with_columns(pl.col("config_a", "config_b").replace(frame["config_a"][0], name)).write_csv(file)
+    result = call(file, "--resamples", "50")
+    assert result.exit_code == 0, result.stderr
+    assert any(line.endswith(name) for line in map(str.rstrip, result.stdout.splitlines()))
+
+
 def test_labels_and_foreign_names(tmp_path: Path) -> None:
     path = tmp_path / "arena.csv"
     path.write_text(
