@@ -22,7 +22,7 @@ _SHOWN = 10
 
 @click.group()
 def ratings() -> None:
-    """Import, export and count ratings."""
+    """Import, export, count and exclude the ratings of the study in S2S_STUDY."""
 
 
 @ratings.command(name="import")
