@@ -41,6 +41,8 @@ def ui(port: int) -> None:
 
     home = {"DAGSTER_HOME": str(lay_out_home(Path.cwd()))}
     with demo_servers() as addresses:
-        command = [sys.executable, "-m", "dagster", "dev", "-w", "workspace.yaml", "-h", "127.0.0.1", "-p", str(port)]
+        # `dg dev`, which Dagster's warning recommends, is no package of the demo's
+        python = [sys.executable, "-W", "ignore:Function `dev_command`", "-m"]
+        command = [*python, "dagster", "dev", "-w", "workspace.yaml", "-h", "127.0.0.1", "-p", str(port)]
         console.print(f"http://127.0.0.1:{port} in a few seconds; Ctrl-C ends it")
         sys.exit(subprocess.call(command, env=os.environ | home | addresses))  # noqa: S603 - our own words only
