@@ -13,9 +13,7 @@ export PYTHONDONTWRITEBYTECODE :=
 # the arithmetic is small; threads of its own only get in the way of processes side by side
 export OPENBLAS_NUM_THREADS := 1
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
-# a study's state lies in one folder, Dagster's home in it
-STATE := $(or $(S2S_HOME),.s2s)
-export DAGSTER_HOME ?= $(if $(filter /%,$(STATE)),,$(CURDIR)/)$(STATE)/dagster
+export DAGSTER_HOME ?= $(CURDIR)/.s2s/dagster
 
 .PHONY: help
 help: ## list what there is
@@ -74,11 +72,11 @@ setup: $(DEV) system ## all the set-up, and nothing else
 clean: ## remove the environment and caches; the studies' state in .s2s stays
 	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
 
-# Dagster reads its settings from its home; one that is given in the environment is left as it is
+# Dagster reads its settings from its home: this checkout's, with the home in the place of .s2s/dagster
 .PHONY: dagster-home
 dagster-home:
-	@mkdir -p "$(STATE)/dagster"
-	@sed 's|: \.s2s/|: $(STATE)/|' dagster.yaml > "$(STATE)/dagster/dagster.yaml"
+	@mkdir -p "$(DAGSTER_HOME)"
+	@sed 's|: \.s2s/dagster|: $(DAGSTER_HOME)|' dagster.yaml > "$(DAGSTER_HOME)/dagster.yaml"
 
 .venv/.created: requirements/bootstrap.txt
 	infra/setup python

@@ -11,11 +11,11 @@ from typing import Any
 
 import dagster as dg
 
-from s2s_assets.study import InputError, S2SError, Settings
+from s2s_assets.study import InputError, S2SError
 
 
 def open_instance(root: Path) -> dg.DagsterInstance:
-    """The instance that `make dev` uses in a checkout: `DAGSTER_HOME`'s, else the one of `lay_out_home`.
+    """The instance that `dagster dev` uses in a checkout: `DAGSTER_HOME`'s, else that of its dagster.yaml.
 
     Raises:
         InputError: neither is there.
@@ -24,18 +24,17 @@ def open_instance(root: Path) -> dg.DagsterInstance:
         return dg.DagsterInstance.get()
     if not (root / "dagster.yaml").is_file():
         raise InputError(f"{root} has no dagster.yaml; run this in the project's checkout, or set DAGSTER_HOME")
-    return dg.DagsterInstance.from_config(str(lay_out_home(root)))
+    return dg.DagsterInstance.from_config(str(root))
 
 
 def lay_out_home(root: Path) -> Path:
-    """The folder that `DAGSTER_HOME` is to name for a checkout: `dagster` in `S2S_HOME`, as the Makefile makes it.
+    """The folder that `DAGSTER_HOME` names, else a checkout's `.s2s/dagster`, as the Makefile lays it out.
 
-    It gets the checkout's own dagster.yaml with its `.s2s` replaced by `S2S_HOME`.
+    It gets the checkout's own dagster.yaml with the folder in the place of `.s2s/dagster`.
     """
-    state = Settings.from_environment().home
-    home = (root / state / "dagster").absolute()
+    home = Path(os.environ.get("DAGSTER_HOME") or root / ".s2s" / "dagster").absolute()
     home.mkdir(parents=True, exist_ok=True)
-    text = (root / "dagster.yaml").read_text(encoding="utf-8").replace(": .s2s/", f": {state}/")
+    text = (root / "dagster.yaml").read_text(encoding="utf-8").replace(": .s2s/dagster", f": {home}")
     (home / "dagster.yaml").write_text(text, encoding="utf-8")
     return home
 

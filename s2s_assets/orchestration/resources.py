@@ -67,7 +67,7 @@ class StudyResource(dg.ConfigurableResource):  # type: ignore[type-arg]
         elif owner != study.study:
             raise IdentityError(
                 f"this Dagster home belongs to study {owner!r}, S2S_STUDY names {study.study!r}: "
-                "one home holds one study; set S2S_HOME to a folder for this one, and DAGSTER_HOME where you set it yourself"
+                "one home holds one study; set DAGSTER_HOME (and S2S_HOME) to folders for this one"
             )
 
 

@@ -38,15 +38,17 @@ def test_workspace_and_project_name_the_code_location_alike():
     assert project["code_location_target_module"] == module["module_name"]
 
 
-@pytest.mark.parametrize(("home", "expected"), [("", ".s2s"), ("other", "other")])
-def test_make_and_the_commands_lay_out_one_dagster_home_a_state_folder(tmp_path, monkeypatch, home, expected):
-    monkeypatch.setenv("S2S_HOME", home)
+@pytest.mark.parametrize("own", [None, "mine/dagster"])
+def test_make_and_the_commands_lay_out_one_dagster_home(tmp_path, monkeypatch, own):
+    home = tmp_path / (own or ".s2s/dagster")
     monkeypatch.delenv("DAGSTER_HOME", raising=False)
+    monkeypatch.setenv("S2S_HOME", str(tmp_path / "elsewhere"))
+    if own:
+        monkeypatch.setenv("DAGSTER_HOME", str(home))
     for name in ("Makefile", "dagster.yaml"):
         shutil.copy(ROOT / name, tmp_path)
     subprocess.run(["make", "-s", "dagster-home"], cwd=tmp_path, check=True)
-    made = (tmp_path / expected / "dagster" / "dagster.yaml").read_text()
-    assert lay_out_home(tmp_path) == tmp_path / expected / "dagster"
-    assert (tmp_path / expected / "dagster" / "dagster.yaml").read_text() == made
-    assert yaml.safe_load(made)["storage"]["sqlite"]["base_dir"] == f"{expected}/dagster/storage"
-    assert expected == ".s2s" or ".s2s" not in "".join(line for line in made.splitlines() if line[:1] != "#")
+    made = (home / "dagster.yaml").read_text()
+    assert lay_out_home(tmp_path) == home
+    assert (home / "dagster.yaml").read_text() == made
+    assert yaml.safe_load(made)["storage"]["sqlite"]["base_dir"] == f"{home}/storage"
