@@ -213,7 +213,9 @@ def _postgres_command(
     programs = postgres_folder()
     if programs is None:
         raise ServiceError("Postgres is not installed: apt-get install postgresql")
-    as_user = ["runuser", "-u", "postgres", "--"] if os.geteuid() == 0 else []
+    # a root shell by plain `su` lacks the folder that runuser lies in
+    runuser = shutil.which("runuser", path=f"{os.environ.get('PATH', os.defpath)}:/usr/sbin:/sbin") or "runuser"
+    as_user = [runuser, "-u", "postgres", "--"] if os.geteuid() == 0 else []
     # pg_ctl's server keeps its output open, so a pipe would never end: a file takes it
     with tempfile.TemporaryFile() as said:
         command = [*as_user, str(programs / program), *arguments]
