@@ -61,7 +61,8 @@ def _use(started: subprocess.CompletedProcess[str], monkeypatch: pytest.MonkeyPa
 
 def _listeners(pid: int) -> set[tuple[str, int]]:
     """Address and port of each TCP socket that a process listens on, from the kernel's own table."""
-    links = [str(link.readlink()) for link in Path(f"/proc/{pid}/fd").iterdir()]
+    # a descriptor may be closed between the listing and the look
+    links = [Path(os.path.realpath(link)).name for link in Path(f"/proc/{pid}/fd").iterdir()]
     sockets = {link[8:-1] for link in links if link.startswith("socket:[")}
     found = set()
     for table, width in (("tcp", 4), ("tcp6", 16)):
