@@ -45,7 +45,8 @@ class WebsocketAdapter(Adapter):
     stages: ClassVar[Mapping[str, StageSpec]]
 
     def __init_subclass__(cls) -> None:
-        cls.stages = {STAGE: StageSpec(cls.default_url)}
+        if "default_url" in vars(cls):
+            cls.stages = {STAGE: StageSpec(cls.default_url)}
 
     @abstractmethod
     def url(self) -> str:
@@ -94,6 +95,15 @@ class WebsocketAdapter(Adapter):
     def wants_more(self) -> bool:
         """Whether something that belongs to the exchange may still come after the answer's end."""
         return False
+
+    def closed(self, code: int, reason: str) -> ExchangeError:
+        """The failure that an early close is: part of an answer where audio had come."""
+        return ExchangeError(
+            "truncated" if self.recorder.final else "provider_error",
+            f"closed_{code}",
+            f"the connection closed before the answer was over: {code} {reason}".rstrip(),
+            retryable=True,
+        )
 
     def snapshot(self) -> dict[str, Any]:
         """Address, configuration and terms."""
@@ -213,16 +223,10 @@ class WebsocketAdapter(Adapter):
         return event
 
     def _closed(self, closed: ConnectionClosed) -> ExchangeError:
-        """The failure that an early close is: part of an answer where audio had come."""
         frame = closed.rcvd
         code, reason = (frame.code, frame.reason) if frame else (1006, "without a close frame")
         self.recorder.log("-", {"type": "closed", "code": code, "reason": reason})
-        return ExchangeError(
-            "truncated" if self.recorder.final else "provider_error",
-            f"closed_{code}",
-            f"the connection closed before the answer was over: {code} {reason}".rstrip(),
-            retryable=True,
-        )
+        return self.closed(code, reason)
 
 
 def schedule(prompt: Prompt, frame_ms: int, pace: float) -> Iterator[tuple[float, bytes]]:
