@@ -95,7 +95,7 @@ def responses(
     study.claim(context.instance, folder.study)
     config = config_of_run(context, folder.study)
     store, exchange, prompts = study.store(folder.study), folder.study.exchange, normalized_audio.frame
-    checks = [coverage(exchange.min_coverage), retried_share()]
+    checks = [coverage(exchange.fail_on_error), retried_share()]
     if isinstance(config, str):
         yield from (check.skipped(config) for check in checks)
         yield from leave_out(context, config)

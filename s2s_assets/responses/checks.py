@@ -26,17 +26,18 @@ AUDIO_SPECS = [
 ]
 
 
-def coverage(min_share: float) -> Check:
+def coverage(fail_on_error: float) -> Check:
     """Blocking: enough of the prompts have a response; going on would compare a config on the prompts it survived."""
 
     def evaluate(frame: pl.DataFrame) -> tuple[bool, str, dict[str, Any]]:
         ok, planned = int((frame["status"] == "ok").sum()), frame.height
         share = ok / planned if planned else 0.0
         by_status = dict(frame["status"].value_counts().sort("status").iter_rows())
-        words = f"{ok} of {planned} prompts have a response ({share:.0%}; at least {min_share:.0%} asked)"
+        words = f"{ok} of {planned} prompts have a response ({share:.1%}; at least {1 - fail_on_error:.1%} asked)"
         if not planned:
             words = "no prompt to send: no script has a recording that was selected; see recordings.csv"
-        return share >= min_share, words, {"ok": ok, "planned": planned, "share": share, "by_status": by_status}
+        enough = planned > 0 and planned - ok <= fail_on_error * planned
+        return enough, words, {"ok": ok, "planned": planned, "share": share, "by_status": by_status}
 
     return Check("coverage", blocking=True, evaluate=evaluate)
 

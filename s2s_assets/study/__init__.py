@@ -30,7 +30,6 @@ from s2s_assets.study.models import (
     By,
     Config,
     Dimension,
-    Exchange,
     Model,
     QaLimits,
     Recording,
@@ -40,6 +39,7 @@ from s2s_assets.study.models import (
     Voice,
 )
 from s2s_assets.study.seeds import generator, seed
+from s2s_assets.study.sending import Exchange, Price, Provider
 from s2s_assets.study.settings import Settings
 from s2s_assets.study.truth import Truth, load_truth
 
@@ -70,6 +70,8 @@ __all__ = [
     "Ints",
     "Model",
     "ObjectNotFoundError",
+    "Price",
+    "Provider",
     "QaLimits",
     "RatingsError",
     "Recording",

@@ -8,11 +8,12 @@ from datetime import date
 from functools import cached_property
 from typing import Annotated, Any, Literal, Self, get_args
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
+from pydantic import Field, model_validator
 
 from s2s_assets.study.canonical import digest
-from s2s_assets.study.errors import ConfigKeyError
 from s2s_assets.study.keys import NO_THINKING, ConfigKey
+from s2s_assets.study.record import KeyPart, Name, Record
+from s2s_assets.study.sending import Exchange, Provider
 
 OVERALL = "overall"
 Acoustic = Literal["clean", "indoor_noise", "outdoor_noise", "far_field"]
@@ -24,24 +25,6 @@ DIMENSIONS: tuple[str, ...] = get_args(Dimension)
 """Attributes of a prompt by which plans are balanced and boards are sliced."""
 Variant = Literal["all", "cleaned", "baseline"]
 By = Literal["config", "model", "family", "voice", "thinking"]
-
-
-def _key_part(text: str) -> str:
-    try:
-        ConfigKey.parse(f"{text}|x|x")
-    except ConfigKeyError as error:
-        raise ValueError(f"{text[:80]!r}: expected 1 to 64 of letters, digits and . _ + -, no leading dot") from error
-    return text
-
-
-KeyPart = Annotated[str, AfterValidator(_key_part)]
-Name = Annotated[str, Field(min_length=1, max_length=120)]
-
-
-class Record(BaseModel):
-    """Frozen; unknown keys are errors, so a misspelt setting is never ignored."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
 
 class Voice(Record):
@@ -65,7 +48,7 @@ class Model(Record):
     """Whose limits an exchange counts against."""
     adapter: Name
     """The protocol, such as `openai_realtime` or `cascade`."""
-    settings: dict[str, Any] = {}
+    settings: dict[str, Any] = Field(default_factory=dict)
     """What the adapter sends: the provider's model id, sampling settings, the stages of a cascade."""
     instruction: str | None = None
     """System prompt, where it is not the study's default instruction."""
@@ -172,20 +155,6 @@ class Pairing(Record):
     """Config keys that an epoch does not wait for."""
 
 
-class Exchange(Record):
-    """How a prompt is sent and how long an answer is waited for."""
-
-    pace: Annotated[float, Field(ge=0)] = 1.0
-    """Audio seconds sent a second; 0 sends without waiting."""
-    attempts: Annotated[int, Field(ge=1, le=10)] = 3
-    concurrency: Annotated[int, Field(ge=1, le=64)] = 4
-    connect_timeout_s: float = 15.0
-    first_event_timeout_s: float = 60.0
-    idle_timeout_s: float = 60.0
-    min_coverage: Annotated[float, Field(ge=0, le=1)] = 0.9
-    """Share of prompts with a response below which the partition's blocking check fails."""
-
-
 class Refit(Record):
     """When a batch of ratings counts as settled."""
 
@@ -233,6 +202,8 @@ class Study(Record):
     qa: QaLimits = QaLimits()
     pairing: Pairing = Pairing()
     exchange: Exchange = Exchange()
+    providers: dict[Name, Provider] = Field(default_factory=dict)
+    """Provider → its limits, budget and prices; one that is not named gets the defaults."""
     refit: Refit = Refit()
     analysis: Analysis = Analysis()
     boards: tuple[Board, ...] = ()
