@@ -1,0 +1,143 @@
+"""What protocols over HTTP have in common: one request an answer, on a connection of its own, read as it comes.
+
+Two deadlines: to the first byte of the answer (connecting and thinking together), and between two pieces of its body.
+A status other than 200 is a failure by what the body says; a body that breaks off is a truncated answer where audio had
+come. A protocol of several stages names the one that failed.
+"""
+
+import ssl
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+import httpx
+
+from s2s_assets.responses.deadline import Deadline
+from s2s_assets.responses.providers.addresses import is_loopback, join
+from s2s_assets.responses.providers.failures import connection_error, http_error, json_object
+from s2s_assets.responses.recorder import Recorder
+from s2s_assets.responses.records import ExchangeError, Request, Status
+
+_OK = 200
+
+
+@dataclass(frozen=True)
+class Answer:
+    """A body that is being read; each piece has its own deadline."""
+
+    response: httpx.Response
+    deadline: Deadline
+    idle_timeout_s: float
+    stage: str | None
+
+    async def json(self) -> dict[str, Any]:
+        """The whole body as a JSON object."""
+        return json_object(await self.response.aread(), "the answer", self.stage)
+
+    async def pieces(self) -> AsyncIterator[bytes]:
+        """The body as it comes."""
+        async for piece in self.response.aiter_raw():
+            self.deadline.expect("next_event", self.idle_timeout_s)
+            yield piece
+
+    async def events(self) -> AsyncIterator[dict[str, Any]]:
+        """The JSON objects of a stream of server-sent events."""
+        async for line in self.response.aiter_lines():
+            self.deadline.expect("next_event", self.idle_timeout_s)
+            data = line.removeprefix("data:").strip() if line.startswith("data:") else ""
+            if data and data != "[DONE]":
+                yield json_object(data, "an event", self.stage)
+
+
+class HttpStage:
+    """Requests of one stage of an exchange.
+
+    Args:
+        request: addresses, keys and terms.
+        recorder: what the milestones are noted in.
+        stage: whose address, key and slot are used.
+        key_header: header of the key; with `Authorization` it goes as a bearer token.
+        named: whether failures name the stage.
+        carries_prompt: whether this stage's requests carry the prompt, and so its milestones.
+    """
+
+    def __init__(
+        self,
+        request: Request,
+        recorder: Recorder,
+        stage: str,
+        *,
+        key_header: str = "Authorization",
+        named: bool = True,
+        carries_prompt: bool = False,
+    ) -> None:
+        self.stage = stage
+        self.name = stage if named else None
+        self._request = request
+        self._recorder = recorder
+        self._key_header = key_header
+        self._carries_prompt = carries_prompt
+
+    def url(self, path: str) -> str:
+        """Address of a path."""
+        return join(self._request.addresses[self.stage], path)
+
+    def charge(self, usage: Any) -> None:
+        """Keep what the stage's requests used, under its name, whatever becomes of the exchange."""
+        self._recorder.usage = {**(self._recorder.usage or {}), self.stage: usage}
+
+    @asynccontextmanager
+    async def post(self, path: str, **content: Any) -> AsyncIterator[Answer]:
+        """An open answer with status 200; `content` is httpx's `json`, `data`, `files`, `params`.
+
+        Raises:
+            ExchangeError: refused, unreachable, too late, or broken off.
+        """
+        terms, url = self._request.terms, self.url(path)
+        timeout = httpx.Timeout(None, connect=terms.connect_timeout_s)
+        extensions = {"trace": self._trace} if self._carries_prompt else {}
+        try:
+            async with (
+                self._recorder.slot(self.stage),
+                Deadline(self.name) as deadline,
+                httpx.AsyncClient(timeout=timeout, verify=_tls(), trust_env=not is_loopback(url)) as client,
+            ):
+                deadline.expect("first_event", terms.connect_timeout_s + terms.first_event_timeout_s)
+                call = client.stream("POST", url, headers=self._key(), extensions=extensions, **content)
+                async with call as response:
+                    if response.status_code != _OK:
+                        body = await response.aread()
+                        raise http_error(response.status_code, response.headers, body, self.name)
+                    yield Answer(response, deadline, terms.idle_timeout_s, self.name)
+        except httpx.ConnectTimeout:
+            message = f"no connection within {terms.connect_timeout_s:g} s"
+            raise ExchangeError("timeout", "connection_timeout", message, retryable=True, stage=self.name) from None
+        except (httpx.ConnectError, httpx.UnsupportedProtocol, httpx.InvalidURL) as error:
+            raise connection_error(error, url, self.name) from None
+        except httpx.HTTPError as error:
+            raise self._broken(error) from None
+
+    def _key(self) -> dict[str, str]:
+        key = self._request.keys.get(self.stage)
+        if not key:
+            return {}
+        return {self._key_header: f"Bearer {key}" if self._key_header == "Authorization" else key}
+
+    async def _trace(self, event: str, _: Mapping[str, Any]) -> None:
+        if event in {"connection.connect_tcp.complete", "connection.start_tls.complete"}:
+            self._recorder.mark("connected")
+        elif event.endswith("send_request_body.complete"):
+            self._recorder.mark("input_sent")
+
+    def _broken(self, error: httpx.HTTPError) -> ExchangeError:
+        status: Status = "truncated" if self._recorder.final else "provider_error"
+        message = f"the answer broke off: {type(error).__name__}: {error}"
+        return ExchangeError(status, "broken_off", message, retryable=True, stage=self.name)
+
+
+@cache
+def _tls() -> ssl.SSLContext:
+    """The trusted certificates, read once: that takes longer than a request to a near server."""
+    return ssl.create_default_context()
