@@ -22,6 +22,8 @@ class StageSpec:
 
     url: str
     provider: str | None = None
+    model: str | None = None
+    """Whose price it has where the settings name no model."""
 
 
 class Adapter(ABC):

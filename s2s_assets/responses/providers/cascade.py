@@ -26,9 +26,9 @@ class Cascade(Adapter):
     version: ClassVar[str] = "1"
     input_rate_hz: ClassVar[int] = 24_000
     stages: ClassVar[Mapping[str, StageSpec]] = {
-        "stt": StageSpec("https://api.elevenlabs.io", "elevenlabs"),
-        "llm": StageSpec("https://api.openai.com", "openai"),
-        "tts": StageSpec("https://api.elevenlabs.io", "elevenlabs"),
+        "stt": StageSpec("https://api.elevenlabs.io", "elevenlabs", "scribe_v2"),
+        "llm": StageSpec("https://api.openai.com", "openai", "gpt-5.6-terra"),
+        "tts": StageSpec("https://api.elevenlabs.io", "elevenlabs", "eleven_flash_v2_5"),
     }
     setting_names: ClassVar[frozenset[str]] = frozenset(stages)
 
