@@ -74,11 +74,9 @@ def _address(config: Config, stage: str, usual: str, base_url: PerStage, environ
         found = fixed or usual
     # found out here, where nothing has been sent: as a failed connection it would be tried again and again
     if not is_address(found, like=usual):
-        scheme = usual.partition("://")[0]
-        raise StudyError(
-            f"config {config.key}: the base URL {found!r} of stage {stage}: expected {scheme}://HOST or "
-            f"{scheme.removesuffix('s')}://HOST, such as {usual}. Nothing was sent"
-        )
+        plain = usual.partition("://")[0].removesuffix("s")
+        what = f"the base URL {found!r} of stage {stage}" if found != usual else f"no base_url for stage {stage}"
+        raise StudyError(f"config {config.key}: {what}: expected {plain}s://HOST or {plain}://HOST. Nothing was sent")
     return found
 
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from s2s_assets.responses import Backoff
 from s2s_assets.responses.providers.addresses import join
-from s2s_assets.responses.providers.failures import classify, http_error, retry_after_s
+from s2s_assets.responses.providers.failures import classify, error_object, http_error, retry_after_s
 
 
 @pytest.mark.parametrize(
@@ -74,3 +74,15 @@ def test_addresses() -> None:
     for base in ("https://api.x.com", "https://api.x.com/", "https://api.x.com/v1", "https://api.x.com/v1/"):
         assert join(base, "/v1/responses") == "https://api.x.com/v1/responses"
     assert join("http://host:1/own", "/v1/responses") == "http://host:1/own/v1/responses"
+    for base in ("wss://x.com", "wss://x.com/api-ws", "wss://x.com/api-ws/v1/", "wss://x.com/api-ws/v1/realtime"):
+        assert join(base, "/api-ws/v1/realtime") == "wss://x.com/api-ws/v1/realtime"
+
+
+def test_an_error_object_s_number_is_an_http_status() -> None:
+    for code, expected in (
+        (429, ("rate_limited", True)),
+        (503, ("provider_error", True)),
+        (400, ("provider_error", False)),
+    ):
+        error = error_object({"message": "no", "type": "BadRequestError", "code": code})
+        assert (error.status, error.retryable, error.code) == (*expected, f"http_{code}")

@@ -35,6 +35,13 @@ def test_addresses_by_precedence() -> None:
     assert _resolve(base_url_env="NONE", base_url="ws://fixed").addresses == {"realtime": "ws://fixed"}
 
 
+def test_a_server_of_one_s_own_is_reached_with_tls_or_without() -> None:
+    for url in ("http://gpu:8091", "https://gpu"):
+        request = _resolve(adapter="vllm_omni", base_url_env=None, key_env=None, base_url=url)
+        assert (request.addresses, request.keys) == ({"chat": url}, {})
+    assert _resolve(adapter="vllm_omni", base_url_env=None).addresses == {"chat": "http://127.0.0.1:8091"}
+
+
 def test_a_cascade_has_an_address_a_key_and_a_provider_by_stage() -> None:
     stages = {"stt": "HEARING", "tts": "SPEAKING"}
     keys = {"stt": "S2S_TEST_KEY", "llm": "S2S_TEST_KEY"}
@@ -54,7 +61,7 @@ def test_a_cascade_has_an_address_a_key_and_a_provider_by_stage() -> None:
     [
         ({"key_env": "ABSENT"}, None, "ABSENT"),
         ({"base_url_env": "NOWHERE"}, None, "NOWHERE"),
-        ({"adapter": "telegraph"}, None, "expected one of cascade, openai_realtime"),
+        ({"adapter": "telegraph"}, None, "expected one of cascade, .*openai_realtime"),
         ({"settings": {"modle": "x"}}, None, "modle"),
         ({"adapter": "cascade", "settings": {}, "key_env": {"asr": "S2S_TEST_KEY"}}, None, "asr"),
         ({"adapter": "cascade", "settings": {}}, {"speech": "http://x"}, "speech"),
@@ -66,6 +73,12 @@ def test_a_cascade_has_an_address_a_key_and_a_provider_by_stage() -> None:
         ({}, "http://x", "'http://x' of stage realtime: expected wss://HOST or ws://HOST"),
         ({}, "localhost:8701", "'localhost:8701'"),
         ({}, "ws://", "'ws://'"),
+        (
+            {"adapter": "openai_compatible", "base_url_env": None},
+            None,
+            "no base_url for stage realtime: expected wss://HOST",
+        ),
+        ({"adapter": "openai_compatible", "settings": {"form": "old"}}, None, "form is 'old', expected nested or flat"),
         ({}, "ws://x:port", "'ws://x:port'"),
     ],
 )

@@ -2,10 +2,16 @@
 
 from s2s_assets.responses.providers.base import Adapter
 from s2s_assets.responses.providers.cascade import Cascade
+from s2s_assets.responses.providers.openai_compatible import OpenAICompatible
 from s2s_assets.responses.providers.openai_realtime import OpenAIRealtime
+from s2s_assets.responses.providers.qwen_realtime import QwenRealtime
+from s2s_assets.responses.providers.vllm_omni import VllmOmni
+from s2s_assets.responses.providers.xai_realtime import XaiRealtime
 from s2s_assets.study import StudyError
 
-ADAPTERS: dict[str, type[Adapter]] = {a.name: a for a in (OpenAIRealtime, Cascade)}
+ADAPTERS: dict[str, type[Adapter]] = {
+    a.name: a for a in (OpenAIRealtime, OpenAICompatible, XaiRealtime, QwenRealtime, VllmOmni, Cascade)
+}
 
 
 def adapter(name: str) -> type[Adapter]:

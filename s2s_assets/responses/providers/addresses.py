@@ -4,20 +4,23 @@ from urllib.parse import urlsplit
 
 
 def join(base: str, path: str) -> str:
-    """The address of a path below a base URL, whether or not the base already ends in the path's version."""
-    version = "/" + path.split("/")[1]
-    return base.rstrip("/").removesuffix(version) + path
+    """The address of a path below a base URL, whether or not the base already ends in the path's beginning."""
+    base, steps = base.rstrip("/"), path.split("/")
+    for count in range(len(steps), 1, -1):
+        if base.endswith("/".join(steps[:count])):
+            return base.removesuffix("/".join(steps[:count])) + path
+    return base + path
 
 
 def is_address(text: str, like: str) -> bool:
-    """Whether a text is an absolute address of the scheme of `like` (`wss`, `https`), or of that scheme without TLS."""
+    """Whether a text is an absolute address of the scheme of `like` (`wss`, `https`), with TLS or without."""
     try:
         parts = urlsplit(text)
         named = parts.hostname is not None and parts.port != 0
     except ValueError:
         return False
-    scheme = urlsplit(like).scheme
-    return named and parts.scheme in {scheme, scheme.removesuffix("s")}
+    plain = urlsplit(like).scheme.removesuffix("s")
+    return named and parts.scheme in {plain, f"{plain}s"}
 
 
 def is_loopback(url: str) -> bool:

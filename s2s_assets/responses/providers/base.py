@@ -72,3 +72,13 @@ class Adapter(ABC):
         Raises:
             ExchangeError: the exchange ended without a whole answer.
         """
+
+    async def probe(self) -> None:
+        """Find out, without a prompt and as good as without cost, whether exchanges can succeed at all.
+
+        A protocol that has no such way says nothing.
+
+        Raises:
+            ExchangeError: what an exchange would have met.
+        """
+        return

@@ -4,6 +4,8 @@ Passing (a repetition may help): HTTP 408, 409, 425, 5xx; rate limits and concur
 breaks off. Final: bad keys, spent quotas, unknown models or voices, every other 4xx. A content filter is a refusal.
 """
 
+import base64
+import binascii
 import json
 import re
 from collections.abc import Mapping
@@ -30,11 +32,7 @@ _TRY_AGAIN = re.compile(r"try again in (?:(\d+)h)?(?:(\d+)m(?!s))?(?:(\d+(?:\.\d
 def http_error(status: int, headers: Mapping[str, str], body: bytes, stage: str | None = None) -> ExchangeError:
     """The failure that an HTTP status means: 429 is a rate limit, 408, 409, 425 and 5xx pass, all else is final."""
     code, message = _detail(body)
-    kind, retryable = classify(code)
-    if kind == "provider_error":
-        retryable = status in _PASSING or status >= _SERVER_ERROR
-        if status == _TOO_MANY and code not in FINAL_CODES:
-            kind, retryable = "rate_limited", True
+    kind, retryable = _classify_status(status, code)
     return ExchangeError(
         kind,
         code or f"http_{status}",
@@ -43,6 +41,15 @@ def http_error(status: int, headers: Mapping[str, str], body: bytes, stage: str 
         retry_after_s=retry_after_s(headers.get("retry-after"), message),
         stage=stage,
     )
+
+
+def _classify_status(status: int, code: str | None) -> tuple[Status, bool]:
+    kind, retryable = classify(code)
+    if kind != "provider_error":
+        return kind, retryable
+    if status == _TOO_MANY and code not in FINAL_CODES:
+        return "rate_limited", True
+    return kind, status in _PASSING or status >= _SERVER_ERROR
 
 
 def classify(code: str | None, kind: str | None = None) -> tuple[Status, bool]:
@@ -99,7 +106,11 @@ def error_object(error: Any, stage: str | None = None) -> ExchangeError:
     """The failure that an `error` object of an event is."""
     error = error if isinstance(error, dict) else {"message": str(error)}
     message, code, kind = str(error.get("message") or "no message"), error.get("code"), error.get("type")
-    status, retryable = classify(code, kind)
+    if isinstance(code, int):
+        status, retryable = _classify_status(code, kind)
+        code = f"http_{code}"
+    else:
+        status, retryable = classify(code, kind)
     wait_s = retry_after_s(None, message)
     return ExchangeError(
         status, str(code or kind or "error"), message, retryable=retryable, retry_after_s=wait_s, stage=stage
@@ -119,6 +130,18 @@ def json_object(data: bytes | str, what: str, stage: str | None = None) -> dict[
     if not isinstance(document, dict):
         raise ExchangeError("provider_error", "malformed_event", f"{what} is no JSON object", stage=stage)
     return document
+
+
+def decoded(text: Any) -> bytes:
+    """The bytes of a provider's base64 audio.
+
+    Raises:
+        ExchangeError: it is no base64.
+    """
+    try:
+        return base64.b64decode(text, validate=True)
+    except (binascii.Error, TypeError, ValueError):
+        raise ExchangeError("invalid_audio", "not_base64", "a piece of audio is no base64") from None
 
 
 def connection_error(error: Exception, address: str, stage: str | None = None) -> ExchangeError:

@@ -17,6 +17,7 @@ class OpenAIRealtime(RealtimeAdapter):
     version: ClassVar[str] = "1"
     input_rate_hz: ClassVar[int] = 24_000
     default_url: ClassVar[str] = "wss://api.openai.com"
+    tells_limits: ClassVar[bool] = True
 
     def session(self) -> dict[str, Any]:
         """Manual turns, audio out, and nothing left to the server's defaults, its instructions least of all."""

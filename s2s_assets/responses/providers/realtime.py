@@ -14,14 +14,13 @@ the input transcript; none by default), `session` (merged into the session as se
 """
 
 import base64
-import binascii
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 from urllib.parse import quote
 
 from s2s_assets.responses.providers.addresses import join
-from s2s_assets.responses.providers.failures import classify, error_object
+from s2s_assets.responses.providers.failures import classify, decoded, error_object
 from s2s_assets.responses.providers.sessions import differences, merged, wants_input_transcript
 from s2s_assets.responses.providers.websocket import STAGE, Progress, WebsocketAdapter
 from s2s_assets.responses.recorder import COMMENTARY, Item, Recorder
@@ -30,6 +29,7 @@ from s2s_assets.responses.records import ExchangeError, Request
 Event = Mapping[str, Any]
 COMMIT = {"type": "input_audio_buffer.commit"}
 CREATE = {"type": "response.create"}
+_LIMITS_GRACE_S = 0.25
 _TRANSCRIPT = "conversation.item.input_audio_transcription."
 
 
@@ -40,12 +40,15 @@ class RealtimeAdapter(WebsocketAdapter):
     speech_events: ClassVar[tuple[str, ...]] = ("response.output_audio",)
     """What the events of speech begin with. Of several the one that comes first counts, so that a server that says
     everything in two ways is not heard twice."""
+    tells_limits: ClassVar[bool] = False
+    """Whether the server says, as a rule right after an answer, what is left of its limits."""
     setting_names: ClassVar[frozenset[str]] = frozenset({"model", "transcription", "session"})
 
     def __init__(self, request: Request, recorder: Recorder) -> None:
         super().__init__(request, recorder)
         self.asked: dict[str, Any] = merged(self.session(), request.settings.get("session", {}))
         self._awaits_transcript = wants_input_transcript(self.asked)
+        self._awaits_limits = self.tells_limits
         self._response: str | None = None
         self._speech_event: str | None = None
         self._complaint: ExchangeError | None = None
@@ -104,15 +107,20 @@ class RealtimeAdapter(WebsocketAdapter):
         """Audio deltas hold audio."""
         return "delta" if self._part_of_speech(str(event.get("type"))) == ".delta" else None
 
-    def wants_more(self) -> bool:
-        """An input transcript that was asked for and has neither come nor failed."""
-        return self._awaits_transcript
+    def patience_s(self) -> float:
+        """For an input transcript that was asked for and has neither come nor failed, and for limits, which come soon."""
+        grace_s = self.request.terms.grace_s
+        if self._awaits_transcript:
+            return grace_s
+        return min(_LIMITS_GRACE_S, grace_s) if self._awaits_limits else 0.0
 
     def receive(self, event: Event) -> Progress:
         """Record an event of the conversation."""
         kind = str(event.get("type"))
         if kind == "error":
             return self._complain(error_object(event.get("error") or event))
+        if kind == "rate_limits.updated":
+            self._awaits_limits = False
         if kind.startswith(_TRANSCRIPT):
             return self._input_transcript(kind, event)
         if not kind.startswith("response.") or not self._is_ours(event):
@@ -162,7 +170,7 @@ class RealtimeAdapter(WebsocketAdapter):
         self._speech_event = str(event["type"]).removesuffix(part)
         item = self.recorder.item(str(event.get("item_id")), event.get("output_index"))
         if part == ".delta":
-            self.recorder.audio(item, _decoded(event.get("delta")))
+            self.recorder.audio(item, decoded(event.get("delta")))
         elif part == "_transcript.delta":
             item.pieces.append(str(event.get("delta", "")))
         elif part == "_transcript.done":
@@ -199,10 +207,3 @@ def _failure(response: Event) -> ExchangeError | None:
         return ExchangeError(kind, reason or "incomplete", f"the answer is incomplete: {reason}", retryable=retryable)
     message = f"the response ended as {status!r}" + (f" ({reason})" if reason else "")
     return ExchangeError("provider_error", reason or str(status), message, retryable=status == "cancelled")
-
-
-def _decoded(text: Any) -> bytes:
-    try:
-        return base64.b64decode(text, validate=True)
-    except (binascii.Error, TypeError, ValueError):
-        raise ExchangeError("invalid_audio", "not_base64", "an audio delta is no base64") from None

@@ -10,8 +10,8 @@ is a failure, whatever the close code.
 import asyncio
 import json
 from abc import abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from contextlib import asynccontextmanager, suppress
 from enum import Enum, auto
 from typing import Any, ClassVar
 
@@ -92,9 +92,9 @@ class WebsocketAdapter(Adapter):
         """Key of an event whose value is audio in base64 (for the log)."""
         return None
 
-    def wants_more(self) -> bool:
-        """Whether something that belongs to the exchange may still come after the answer's end."""
-        return False
+    def patience_s(self) -> float:
+        """How long after the answer's end something that belongs to the exchange may still come; 0: nothing may."""
+        return 0.0
 
     def closed(self, code: int, reason: str) -> ExchangeError:
         """The failure that an early close is: part of an answer where audio had come."""
@@ -119,11 +119,22 @@ class WebsocketAdapter(Adapter):
 
     async def run(self, prompt: Prompt) -> None:
         """One turn over one connection."""
+        async with self._session() as socket:
+            await self._converse(socket, prompt)
+
+    async def probe(self) -> None:
+        """Connect, have the configuration acknowledged, and leave: no audio goes out, no answer is asked for."""
+        async with self._session():
+            return
+
+    @asynccontextmanager
+    async def _session(self) -> AsyncIterator[ClientConnection]:
+        """A connection whose configuration is acknowledged."""
         async with self.recorder.slot(STAGE):
             socket = await self._connect()
             try:
                 await self._configure(socket)
-                await self._converse(socket, prompt)
+                yield socket
             except ConnectionClosed as closed:
                 raise self._closed(closed) from None
             finally:
@@ -203,13 +214,12 @@ class WebsocketAdapter(Adapter):
                 deadline.expect("next_event", self.request.terms.idle_timeout_s)
 
     async def _linger(self, socket: ClientConnection) -> None:
-        """Read on for what may come late; a close or the end of the grace period is no failure."""
-        try:
-            async with asyncio.timeout(self.request.terms.grace_s):
-                while self.wants_more():
+        """Read on for what may come late; a close or the end of the patience is no failure."""
+        ended = asyncio.get_running_loop().time()
+        with suppress(TimeoutError, ConnectionClosed, ExchangeError):
+            while (wait_s := self.patience_s()) > 0:
+                async with asyncio.timeout_at(ended + wait_s):
                     self.receive(await self._next(socket))
-        except (TimeoutError, ConnectionClosed, ExchangeError):
-            return
 
     async def _send(self, socket: ClientConnection, message: Mapping[str, Any], body: str | None = None) -> None:
         self.recorder.log(">", message, body)
