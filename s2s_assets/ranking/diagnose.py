@@ -35,7 +35,7 @@ from s2s_assets.ranking.spec import FitSpec
 from s2s_assets.ranking.variance import variance_shares
 from s2s_assets.study import InputError
 
-DIAGNOSTICS_VERSION = "diagnostics-1"
+DIAGNOSTICS_VERSION = "diagnostics-2"
 """Changes whenever the same fits would be given other diagnostics; the ranking's own numbers do not depend on it."""
 Pair = tuple[str, str]
 
