@@ -18,7 +18,8 @@ from s2s_assets.leaderboard.content import sections
 from s2s_assets.leaderboard.inputs import BoardInputs
 from s2s_assets.leaderboard.numbers import counted
 from s2s_assets.leaderboard.page import Stamp, render
-from s2s_assets.leaderboard.png import svg_to_png
+from s2s_assets.leaderboard.pair_maps import pair_maps
+from s2s_assets.leaderboard.png import png_width, svg_to_png
 from s2s_assets.leaderboard.sources import Sources, facts_line, forest_boards, forest_of
 from s2s_assets.leaderboard.write import document_bytes, safe_name, table_files
 from s2s_assets.ranking import DIAGNOSTICS_VERSION
@@ -27,7 +28,6 @@ from s2s_assets.study import ReleaseError, digest
 ANCHOR = "Elo = 1000 + (400 / ln 10) s; the mean over the published entities of each fit is 1000"
 CONTENT_FILE = "board.json"
 """The draft's page as data; a draft has it, a release does not."""
-PNG_WIDTH = 1200
 
 
 @dataclass(frozen=True)
@@ -164,13 +164,16 @@ def method_facts(sources: Sources, data_hash: str) -> dict[str, Any]:
 
 
 def chart_files(sources: Sources, every: bool) -> tuple[dict[str, bytes], dict[str, str]]:
-    """Forest plots as SVG and PNG, of the headline's rubric or of every one; and what each file shows."""
-    files: dict[str, bytes] = {}
-    said: dict[str, str] = {}
+    """Forest plots and heat maps of pairs as SVG and PNG, of the headline's rubric or of every one; what each shows."""
     boards = forest_boards(sources)
-    for rubric in boards if every else (sources.rubric,):
-        title = f"{sources.inputs.facts.title}: {sources.label(rubric)}"
-        svg, name = forest_of(sources.caption(title), boards[rubric]), f"forest-{safe_name(rubric)}"
-        files |= {f"{name}.svg": svg.encode(), f"{name}.png": svg_to_png(svg, PNG_WIDTH)}
-        said |= {f"{name}.{kind}": f"forest plot, {sources.label(rubric)}" for kind in ("svg", "png")}
-    return files, said
+    rubrics = list(boards) if every else [sources.rubric]
+    drawn = []
+    for rubric in rubrics:
+        title = sources.caption(f"{sources.inputs.facts.title}: {sources.label(rubric)}")
+        said = f"forest plot, {sources.label(rubric)}"
+        drawn.append((f"forest-{safe_name(rubric)}", said, forest_of(title, boards[rubric])))
+    drawn += [(name, f"pairs, {of}", svg) for name, of, svg in pair_maps(sources, rubrics)]
+    files: dict[str, bytes] = {}
+    for name, _, svg in drawn:
+        files |= {f"{name}.svg": svg.encode(), f"{name}.png": svg_to_png(svg, png_width(svg))}
+    return files, {f"{name}.{kind}": said for name, said, _ in drawn for kind in ("svg", "png")}

@@ -13,7 +13,7 @@ import polars as pl
 from s2s_assets.leaderboard.columns import LEADERBOARD, PAIRWISE, schema
 from s2s_assets.leaderboard.inputs import Facts
 from s2s_assets.ranking import entity_of
-from s2s_assets.study import DIMENSIONS, OVERALL, By, ReleaseError, Variant
+from s2s_assets.study import DIMENSIONS, OVERALL, SHARED, By, ReleaseError, Variant
 
 BYS: tuple[By, ...] = ("model", "config", "family", "voice", "thinking")
 """What boards rank, in the page's order."""
@@ -145,7 +145,12 @@ def _clean(target: pl.Schema) -> list[pl.Expr]:
 def _ordered(rows: pl.DataFrame, facts: Facts, cluster_names: Sequence[str], last: tuple[str, str]) -> pl.DataFrame:
     """Rubrics as the study has them with `overall` first, then clusters; boards, slices, variants; then `last`."""
     rubrics = [OVERALL, *(r for r in facts.rubrics if r != OVERALL), *sorted(cluster_names)]
-    orders = (("rubric", rubrics), ("by", BYS), ("slice_dimension", ("all", *DIMENSIONS)), ("variant", VARIANTS))
+    orders = (
+        ("rubric", rubrics),
+        ("by", BYS),
+        ("slice_dimension", ("all", *DIMENSIONS, *SHARED)),
+        ("variant", VARIANTS),
+    )
     places = [
         pl.col(column).replace_strict({v: i for i, v in enumerate(order)}, default=len(order), return_dtype=pl.Int64)
         for column, order in orders

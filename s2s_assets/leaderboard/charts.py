@@ -81,18 +81,20 @@ def forest(rows: Sequence[ForestRow], title: str, width: int = 760) -> str:
     return _svg(width, bottom + 44, f"{title}. Elo and 95 % interval: {said}", parts)
 
 
-def heatmap(matrix: Matrix, title: str, cell: int = 62) -> str:
+def heatmap(matrix: Matrix, title: str, cell: int = 62, pitch: int = 30, note: str = "") -> str:
     """A heat map around 0: blue above, orange below, the value printed in every cell.
 
     Args:
         matrix: values and their texts; colour strength is |value| over the largest.
         title: drawn above and said first in the label.
         cell: width of a cell in the drawing's units.
+        pitch: its height.
+        note: drawn below.
     """
-    names, heads = [clip(n, 36) for n in matrix.rows], [clip(n, 26) for n in matrix.columns]
+    names, heads = [clip(n, 36) for n in matrix.rows], [clip(n, 32) for n in matrix.columns]
     left = 24 + max((width_of(n) for n in names), default=0)
     lean = 0.72 * max((width_of(n) for n in heads), default=0)
-    top, pitch = 44 + lean, 30
+    top = 44 + lean
     peak = max((abs(v) for row in matrix.values for v in row if v is not None), default=0) or 1
     parts = [_text(12, 22, clip(title, 90), size=14, weight=600)]
     for j, head in enumerate(heads):
@@ -104,8 +106,14 @@ def heatmap(matrix: Matrix, title: str, cell: int = 62) -> str:
         for j, value in enumerate(matrix.values[i]):
             firm = bool(matrix.firm) and matrix.firm[i][j]
             parts += _cell(left + cell * j, y, cell, pitch, value, peak, matrix.texts[i][j], firm)
-    width = max(left + cell * len(heads) + 0.72 * lean + 24, width_of(title, 14) + 24)
-    return _svg(math.ceil(width), math.ceil(top + pitch * len(names) + 16), _said(matrix, title), parts)
+    width = max(
+        left + cell * len(heads) + 0.72 * lean + 24, width_of(clip(title, 90), 14) + 24, width_of(note, 11) + 24
+    )
+    bottom = top + pitch * len(names) + 16
+    if note:
+        parts.append(_text(12, bottom + 8, note, css="muted", fill=MUTED, size=11))
+        bottom += 20
+    return _svg(math.ceil(width), math.ceil(bottom), _said(matrix, title), parts)
 
 
 def axis(values: Sequence[float], ticks: int = 6) -> tuple[float, float, float]:

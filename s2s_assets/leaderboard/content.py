@@ -5,28 +5,24 @@ rubric, every slice, the clusters, the cross-checks, the raters. Boards are show
 variants are in the downloads.
 """
 
-from collections.abc import Sequence
-
 import polars as pl
 
 from s2s_assets.leaderboard import cross_checks, diagnosis
-from s2s_assets.leaderboard.charts import Matrix, heatmap
+from s2s_assets.leaderboard.charts import heatmap
 from s2s_assets.leaderboard.layout import Part, Section, Table
-from s2s_assets.leaderboard.numbers import signed
 from s2s_assets.leaderboard.page_tables import (
     NOUNS,
-    Row,
-    decided,
     has_simultaneous,
     measure_table,
     pair_table,
     slice_table,
-    turn,
     variant_table,
 )
+from s2s_assets.leaderboard.pair_maps import pair_matrix
 from s2s_assets.leaderboard.sources import MAP_LIMIT, Sources, forest_of, profile, summary
 from s2s_assets.leaderboard.write import safe_name
-from s2s_assets.study import DIMENSIONS
+from s2s_assets.ranking import MIN_SLICE_RATERS
+from s2s_assets.study import DIMENSIONS, plural
 
 
 def sections(sources: Sources) -> tuple[Section, ...]:
@@ -67,7 +63,11 @@ def pair_parts(sources: Sources, lead: pl.DataFrame) -> list[Part]:
     table = pair_table(
         "pairs", sources.caption("Every pair, largest difference first"), pairs, lambda e: facts.name(by, e)
     )
-    folded = Part("all-pairs", f"All {len(pairs)} pairs, with intervals", tables=(table,))
+    folded = Part(
+        "all-pairs",
+        f"All {len(pairs)} pairs, with intervals" if len(pairs) > 1 else "The pair, with its interval",
+        tables=(table,),
+    )
     entities = lead["entity"].to_list()
     if len(entities) > MAP_LIMIT:
         return [folded]
@@ -78,20 +78,6 @@ def pair_parts(sources: Sources, lead: pl.DataFrame) -> list[Part]:
         else "Bold: the 95 % interval of the difference leaves 0 out, so the two are told apart."
     )
     return [Part("who-beats-whom", "", (said,), heatmap(pair_matrix(pairs, lead), title)), folded]
-
-
-def pair_matrix(pairs: Sequence[Row], lead: pl.DataFrame) -> Matrix:
-    """Differences of all pairs, row minus column, in the order of the board."""
-    both = {(p["a"], p["b"]): p for given in pairs for p in (given, turn(given))}
-    entities, names = lead["entity"].to_list(), tuple(lead["display_name"])
-    grid = [[both.get((a, b)) for b in entities] for a in entities]
-    return Matrix(
-        rows=names,
-        columns=names,
-        values=tuple(tuple(p["difference"] if p else None for p in row) for row in grid),
-        texts=tuple(tuple(signed(p["difference"]) if p else "" for p in row) for row in grid),
-        firm=tuple(tuple(p is not None and decided(p) for p in row) for row in grid),
-    )
 
 
 def by_section(sources: Sources, by: str) -> Section | None:
@@ -125,7 +111,13 @@ def within_models(sources: Sources, by: str, rows: pl.DataFrame) -> list[Part]:
     what = {"voice": "voices", "thinking": "thinking levels"}[by]
     caption = sources.caption(f"The {what} of each model compared, paired intervals")
     table = pair_table(f"within-{by}", caption, own.to_dicts(), lambda e: sources.inputs.facts.name(by, e))
-    return [Part(f"within-{by}-part", f"The {what} of one model beside each other: {len(own)} pairs", tables=(table,))]
+    return [
+        Part(
+            f"within-{by}-part",
+            f"The {what} of one model beside each other: {plural(len(own), 'pair')}",
+            tables=(table,),
+        )
+    ]
 
 
 def rubrics(sources: Sources) -> Section | None:
@@ -157,29 +149,33 @@ def rubrics(sources: Sources) -> Section | None:
 
 
 def slices(sources: Sources) -> Section | None:
-    """The headline within parts of the prompts."""
-    parts = []
-    for dimension in DIMENSIONS:
+    """The headline within parts of the answers: kinds of prompts, and what else they are sliced by."""
+    parts, others = [], False
+    for dimension in sources.rows["slice_dimension"].unique(maintain_order=True):
         rows = sources.board(sources.rubric, sources.by, dimension)
-        if not rows.is_empty():
+        if dimension != "all" and not rows.is_empty():
             parts.append(slice_part(sources, dimension, rows))
+            others = others or dimension not in DIMENSIONS
     said = (
-        "The same fit on the prompts of one kind. Slices share ratings with the whole but have their own zero, and "
+        f"The same fit on {'a part of the answers' if others else 'the prompts of one kind'}. Slices share ratings with the whole but have their own zero, and "
         "their intervals are wider: most of them do not tell neighbours apart."
     )
-    return Section("slices", "Kinds of prompts", (said,), tuple(parts), weight=4) if parts else None
+    title = "Slices" if others else "Kinds of prompts"
+    return Section("slices", title, (said,), tuple(parts), weight=4) if parts else None
 
 
 def slice_part(sources: Sources, dimension: str, rows: pl.DataFrame) -> Part:
     """One attribute: profile and boards of the slices that have enough ratings and one ranking."""
     floor = sources.inputs.facts.min_slice_ratings
     fits = sources.inputs.fits.filter(pl.col("fit").is_in(rows["fit"].unique().to_list()))
-    thin = fits.filter(pl.col("n_ratings") < floor)
-    split = fits.filter((pl.col("status") == "disconnected") & (pl.col("n_ratings") >= floor))
+    few = (pl.col("n_ratings") < floor) | (pl.col("n_raters") < MIN_SLICE_RATERS)
+    thin = fits.filter(few)
+    split = fits.filter((pl.col("status") == "disconnected") & ~few)
     shown = rows.filter(~pl.col("fit").is_in([*thin["fit"], *split["fit"]]))
-    notes = [f"Insufficient data (fewer than {floor} ratings): {_listed(thin)}."] if len(thin) else []
+    least = f"fewer than {plural(floor, 'rating')} or {plural(MIN_SLICE_RATERS, 'rater')}"
+    notes = [f"Insufficient data ({least}): {_listed(thin)}."] if len(thin) else []
     missing = sorted(sources.inputs.facts.slice_values(dimension) - set(fits["slice_value"]))
-    notes += [f"No board (fewer than {floor} ratings): {', '.join(missing)}."] if missing else []
+    notes += [f"No board (fewer than {plural(floor, 'rating')}): {', '.join(missing)}."] if missing else []
     notes += [f"No single ranking, the comparisons fall apart: {_listed(split)}."] if len(split) else []
     tested = (diagnosis.slice_note(sources.diagnostics(fit)) for fit in shown["fit"].unique(maintain_order=True))
     notes += [note for note in dict.fromkeys(tested) if note]
@@ -191,7 +187,7 @@ def slice_part(sources: Sources, dimension: str, rows: pl.DataFrame) -> Part:
     table = slice_table(f"slice-{dimension}-table", caption, shown.to_dicts())
     return Part(
         f"slice-{dimension}",
-        f"By {dimension}: {len(boards)} slice{'s' * (len(boards) > 1)}",
+        f"By {dimension}: {plural(len(boards), 'slice')}",
         tuple(notes),
         chart,
         (table,),
@@ -219,7 +215,7 @@ def clusters(sources: Sources) -> Section | None:
         parts.append(
             Part(
                 f"cluster-{safe_name(name)}",
-                f"{name[:1].upper()}{name[1:]}: {len(members)} questions",
+                f"{name[:1].upper()}{name[1:]}: {plural(len(members), 'question')}",
                 (text,),
                 tables=tables,
             )
@@ -262,7 +258,7 @@ def checks(sources: Sources) -> Section | None:
         fits, str(lead["fit"][0]), facts, sources.caption("The headline's order by each engine")
     )
     spearman = cross_checks.spearman_table(
-        fits, sources.variant, sources.caption("Spearman's correlation of each engine with the ordinal fit")
+        sources, sources.caption("Spearman's correlation of each engine with the ordinal fit")
     )
     parts = [Part(tables=(engines,)), *turned_round(sources)]
     parts.append(Part("spearman-all", "Agreement on every board", tables=(spearman,)))
@@ -275,12 +271,13 @@ def checks(sources: Sources) -> Section | None:
             Part("variants", "Other choices of answers", tables=(variant_table("variant", caption, whole.to_dicts()),))
         )
     low = cross_checks.below_expected(fits, sources.variant)
+    headline = cross_checks.agreement_note(sources, str(lead["fit"][0]))
     said = (
         "Two simpler engines rank the same answers: Massey (least squares on the scores) and a Bradley-Terry fit that "
         "reads a score as a partial win. Agreement of 0.99 or more is expected; less happens where several names lie close. "
         f"Boards below it here: {low}."
     )
-    return Section("checks", "Cross-checks", (said,), tuple(parts))
+    return Section("checks", "Cross-checks", tuple(filter(None, (said, headline))), tuple(parts))
 
 
 def turned_round(sources: Sources) -> list[Part]:
@@ -290,7 +287,11 @@ def turned_round(sources: Sources) -> list[Part]:
         return []
     caption = sources.caption("Pairs of the headline that another engine orders the other way")
     table = diagnosis.order_table(found, caption, lambda e: sources.inputs.facts.name(sources.by, e))
-    return [Part("turned-round", f"{len(table.rows)} times another engine orders a pair otherwise", tables=(table,))]
+    return [
+        Part(
+            "turned-round", f"{plural(len(table.rows), 'time')} another engine orders a pair otherwise", tables=(table,)
+        )
+    ]
 
 
 def others(sources: Sources) -> Section | None:

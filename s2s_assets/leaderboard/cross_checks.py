@@ -9,6 +9,7 @@ from s2s_assets.leaderboard.inputs import Facts
 from s2s_assets.leaderboard.layout import Cell, Head, Table
 from s2s_assets.leaderboard.numbers import counted, fixed
 from s2s_assets.leaderboard.page_tables import figure
+from s2s_assets.leaderboard.sources import Sources
 from s2s_assets.ranking import EXPECTED_SPEARMAN
 
 MEASURES = {
@@ -21,9 +22,13 @@ MEASURES = {
 ENGINES = {"strength": "Ordinal BT", "massey": "Massey", "partial_margin_bt": "Partial-margin BT"}
 
 
-def spearman_table(fits: pl.DataFrame, variant: str, caption: str) -> Table:
-    """Spearman's correlation of each cross-check with the primary fit, a row a board of the whole."""
-    kept = fits.filter((pl.col("slice_dimension") == "all") & (pl.col("variant") == variant))
+def spearman_table(sources: Sources, caption: str) -> Table:
+    """Spearman's correlation of each cross-check with the primary fit, a row a board of the whole; why it is low."""
+    fits = sources.inputs.fits
+    kept = fits.filter((pl.col("slice_dimension") == "all") & (pl.col("variant") == sources.variant))
+    keys = ("fit", *FIT_KEYS, "spearman_massey", "spearman_partial_margin_bt")
+    found = [(row, sources.disagreement(row["fit"])) for row in kept.select(keys).iter_rows(named=True)]
+    explained = any(why for _, why in found)
     heads = (Head("Rated", "name"), Head("Ranked by", "name"), Head("Massey"), Head("Partial-margin BT"))
     rows = tuple(
         (
@@ -31,10 +36,17 @@ def spearman_table(fits: pl.DataFrame, variant: str, caption: str) -> Table:
             Cell(r["by"]),
             Cell(fixed(r["spearman_massey"], 3), r["spearman_massey"]),
             Cell(fixed(r["spearman_partial_margin_bt"], 3), r["spearman_partial_margin_bt"]),
+            *((Cell(why.partition(": ")[2]),) if explained else ()),
         )
-        for r in kept.select(*FIT_KEYS, "spearman_massey", "spearman_partial_margin_bt").iter_rows(named=True)
+        for r, why in found
     )
-    return Table("spearman", caption, heads, rows)
+    return Table("spearman", caption, (*heads, *((Head("Why below 0.99", "text"),) if explained else ())), rows)
+
+
+def agreement_note(sources: Sources, fit: str) -> str:
+    """Why an engine agrees less than expected with a fit, as a sentence; nothing where none does."""
+    why = sources.disagreement(fit)
+    return f"Warning, on the headline: {why}." if why else ""
 
 
 def below_expected(fits: pl.DataFrame, variant: str) -> int:

@@ -12,7 +12,7 @@ from s2s_assets.leaderboard.inputs import BoardInputs
 from s2s_assets.leaderboard.layout import Table, captioned
 from s2s_assets.leaderboard.numbers import fixed, interval, signed
 from s2s_assets.leaderboard.page_tables import board_table, withheld
-from s2s_assets.ranking import Diagnostics, diagnostics_of
+from s2s_assets.ranking import ENGINES, Diagnostics, diagnostics_of, disagreement
 from s2s_assets.study import OVERALL
 
 MAP_LIMIT = 24
@@ -89,6 +89,21 @@ class Sources:
     def diagnostics(self, fit: str) -> Diagnostics | None:
         """What is known about a fit beside its ranking."""
         return diagnostics_of(self.inputs.cis, fit)
+
+    def disagreement(self, fit: str) -> str:
+        """Why another engine agrees less than expected with a fit; nothing where none does."""
+        row = self.inputs.fits.row(by_predicate=pl.col("fit") == fit, named=True)
+        found = self.diagnostics(fit)
+        ends = self.pairs.filter(pl.col("fit") == fit).select("a", "b", "simultaneous_low", "simultaneous_high")
+        return (
+            disagreement(
+                {engine: row[f"spearman_{engine}"] for engine in ENGINES},
+                () if found is None else found.order_differences,
+                {(a, b): (low, high) for a, b, low, high in ends.iter_rows()},
+                name=lambda entity: self.inputs.facts.name(row["by"], entity),
+            )
+            or ""
+        )
 
     def note(self, fit: str) -> str:
         """What has to be said about a fit that is not plain."""

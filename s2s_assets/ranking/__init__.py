@@ -1,7 +1,17 @@
 """Ratings to rankings: ordinal Bradley-Terry fits, cross-checks, clustered resampling, ranks."""
 
-from s2s_assets.ranking.boards import dropped_raters, headline_rows, slice_values, standard_boards
+from s2s_assets.ranking.agreement import ENGINES, cross_check_reason, disagreement
+from s2s_assets.ranking.assumed import assumed_components
+from s2s_assets.ranking.boards import (
+    MIN_SLICE_RATERS,
+    dropped_raters,
+    headline_rows,
+    slice_values,
+    sliceable,
+    standard_boards,
+)
 from s2s_assets.ranking.bootstrap import bootstrap_boards
+from s2s_assets.ranking.components import Components, pilot_components
 from s2s_assets.ranking.counts import entity_of
 from s2s_assets.ranking.crosschecks import EXPECTED_SPEARMAN
 from s2s_assets.ranking.diagnose import DIAGNOSTICS_VERSION, diagnose_boards, within_models
@@ -18,30 +28,40 @@ from s2s_assets.ranking.frames import (
     intervals_to_frame,
 )
 from s2s_assets.ranking.halves import split_half_strengths
-from s2s_assets.ranking.rank import RankResult, rank, rank_specs
+from s2s_assets.ranking.rank import RankResult, Slicing, preliminary, rank, rank_specs
 from s2s_assets.ranking.records import BoardFit, BoardIntervals, EntityFit, EntityInterval
+from s2s_assets.ranking.sandwich import Sandwich
+from s2s_assets.ranking.simultaneous import simultaneous
 from s2s_assets.ranking.spec import METHOD_VERSION, FitSpec, bootstrap_seed
 
 __all__ = [
     "ANCHOR_ELO",
     "DIAGNOSTICS_VERSION",
     "ELO_PER_STRENGTH",
+    "ENGINES",
     "EXPECTED_SPEARMAN",
     "FITS_SCHEMA",
     "INTERVALS_SCHEMA",
     "METHOD_VERSION",
+    "MIN_SLICE_RATERS",
     "BoardFit",
     "BoardIntervals",
+    "Components",
     "Diagnostics",
     "EntityFit",
     "EntityInterval",
     "FitSpec",
     "RankResult",
     "Removal",
+    "Sandwich",
+    "Slicing",
+    "assumed_components",
     "bootstrap_boards",
     "bootstrap_seed",
+    "cross_check_reason",
     "diagnose_boards",
     "diagnostics_of",
+    "disagreement",
     "dropped_raters",
     "entity_of",
     "fit_boards",
@@ -50,9 +70,13 @@ __all__ = [
     "headline_rows",
     "intervals_from_frame",
     "intervals_to_frame",
+    "pilot_components",
+    "preliminary",
     "rank",
     "rank_specs",
+    "simultaneous",
     "slice_values",
+    "sliceable",
     "split_half_strengths",
     "standard_boards",
     "to_elo",

@@ -20,6 +20,7 @@ from s2s_assets.ranking import (
     fits_to_frame,
     intervals_to_frame,
     slice_values,
+    sliceable,
     standard_boards,
 )
 from s2s_assets.ranking.checks import CIS_SPECS, FITS_SPECS, cis_checks, fits_checks
@@ -66,14 +67,15 @@ def bt_fits(
             "bt_fits: no answers to fit. People rate outside Dagster; this goes on by itself once a batch has settled",
             allow_retries=False,
         )
-    specs = boards_of(folder.study, ratings.frame)
+    counting = sliceable(ratings.frame, folder.study)
+    specs = boards_of(folder.study, counting)
     stage = Stage(
         asset="bt_fits",
         method_version=METHOD_VERSION,
         inputs={"ratings": ratings, "rater_quality": rater_quality},
-        settings=[[[s.fit, s.min_ratings] for s in specs], folder.study.families],
+        settings=[[[s.fit, s.min_ratings] for s in specs], folder.study.families, folder.study.voice_kinds],
         compute=lambda: fits_to_frame(
-            fit_boards(ratings.frame, specs, folder.study.families, dropped_raters(rater_quality.frame))
+            fit_boards(counting, specs, folder.study.families, dropped_raters(rater_quality.frame))
         ),
         checks=fits_checks(folder.study.analysis.headline_variant),
         describe=_describe_fits,
@@ -109,8 +111,9 @@ def bootstrap_cis(
         fits = fits_from_frame(bt_fits.frame)
         dropped = dropped_raters(rater_quality.frame)
         families, seed = folder.study.families, bootstrap_seed(folder.study)
-        drawn = bootstrap_boards(ratings.frame, fits, families, dropped, analysis.resamples, seed)
-        return intervals_to_frame(diagnose_boards(ratings.frame, fits, drawn, families, dropped))
+        counting = sliceable(ratings.frame, folder.study)
+        drawn = bootstrap_boards(counting, fits, families, dropped, analysis.resamples, seed)
+        return intervals_to_frame(diagnose_boards(counting, fits, drawn, families, dropped))
 
     stage = Stage(
         asset="bootstrap_cis",

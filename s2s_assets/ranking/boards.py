@@ -2,7 +2,8 @@
 
 Overall by model is the headline. Beside it: overall by config, family, model|voice and model|thinking; each rubric by
 model; overall by model in every slice; each rubric by family, for the clustering of rubrics. All are of the study's
-headline variant; the headline is also fitted in the other two.
+headline variant; the headline is also fitted in the other two. Boards of a study's own may also be sliced by what both
+answers share (`attributes.py`).
 """
 
 from collections.abc import Mapping, Sequence
@@ -10,15 +11,32 @@ from typing import get_args
 
 import polars as pl
 
+from s2s_assets.ranking.attributes import Kinds, attribute_values, with_attribute
 from s2s_assets.ranking.spec import FitSpec
-from s2s_assets.study import DIMENSIONS, OVERALL, Board, By, Variant
+from s2s_assets.study import DIMENSIONS, OVERALL, SHARED, Board, By, Study, Variant
+
+MIN_SLICE_RATINGS, MIN_SLICE_RATERS = 30, 3
+"""Below either a slice's ranking is preliminary."""
+
+
+def sliceable(ratings: pl.DataFrame, study: Study) -> pl.DataFrame:
+    """A study's counting ratings, with a column for everything that its own boards are sliced by.
+
+    Raises:
+        InputError: a rating of a config that the study does not know.
+    """
+    counting = ratings.filter(pl.col("excluded_by").is_null())
+    kinds = Kinds(study.families, study.voice_kinds)
+    for name in sorted({own.slice for own in study.boards if own.slice in SHARED}):
+        counting = with_attribute(counting, name, kinds)
+    return counting
 
 
 def slice_values(ratings: pl.DataFrame) -> dict[str, tuple[str, ...]]:
     """The values of each slicing attribute that occur in a `ratings` table, sorted."""
     return {
-        dimension: tuple(ratings[dimension].drop_nulls().unique().sort())
-        for dimension in DIMENSIONS
+        dimension: attribute_values(ratings, dimension)
+        for dimension in (*DIMENSIONS, *SHARED)
         if dimension in ratings.columns
     }
 
@@ -29,13 +47,13 @@ def standard_boards(
     boards: Sequence[Board] = (),
     *,
     headline_variant: Variant = "all",
-    min_slice_ratings: int = 30,
+    min_slice_ratings: int = MIN_SLICE_RATINGS,
 ) -> tuple[FitSpec, ...]:
     """The boards of a study, each once, the headline first.
 
     Args:
         rubrics: ids of the study's rubrics, `overall` among them.
-        dimensions: attribute → its values, as `slice_values` gives them.
+        dimensions: attribute → its values, as `slice_values` gives them; every study has boards of the prompts' ones.
         boards: the study's own boards; one with a slice is made for each of its values.
         headline_variant: which ratings the study's boards are made of.
         min_slice_ratings: a slice with fewer ratings has no board.
@@ -54,7 +72,7 @@ def standard_boards(
     specs = [whole(OVERALL, by) for by in pooled]
     specs += [FitSpec(OVERALL, "model", variant=v) for v in get_args(Variant)]
     specs += [whole(rubric, "model") for rubric in rubrics]
-    specs += [spec for dimension in dimensions for spec in sliced(OVERALL, "model", dimension)]
+    specs += [spec for d in dimensions if d in DIMENSIONS for spec in sliced(OVERALL, "model", d)]
     specs += [whole(rubric, "family") for rubric in rubrics]
     for own in boards:
         specs += [whole(own.rubric, own.by)] if own.slice == "all" else sliced(own.rubric, own.by, own.slice)

@@ -24,6 +24,7 @@ from s2s_assets.study.models import (
     DIMENSIONS,
     LEVELS,
     OVERALL,
+    SHARED,
     Acoustic,
     AudioTarget,
     Board,
@@ -34,6 +35,7 @@ from s2s_assets.study.models import (
     QaLimits,
     Recording,
     Script,
+    Shared,
     Study,
     Variant,
     Voice,
@@ -42,6 +44,7 @@ from s2s_assets.study.seeds import generator, seed
 from s2s_assets.study.sending import Exchange, Price, Provider
 from s2s_assets.study.settings import Settings
 from s2s_assets.study.truth import Truth, load_truth
+from s2s_assets.study.words import percent, plural
 
 __all__ = [
     "ACOUSTICS",
@@ -49,6 +52,7 @@ __all__ = [
     "LEVELS",
     "NO_THINKING",
     "OVERALL",
+    "SHARED",
     "Acoustic",
     "AudioError",
     "AudioTarget",
@@ -79,6 +83,7 @@ __all__ = [
     "S2SError",
     "Script",
     "Settings",
+    "Shared",
     "StoreError",
     "Study",
     "StudyError",
@@ -92,6 +97,8 @@ __all__ = [
     "generator",
     "load_study",
     "load_truth",
+    "percent",
+    "plural",
     "seed",
     "sha256_hex",
 ]

@@ -23,6 +23,9 @@ LEVELS: tuple[str, ...] = get_args(Level)
 Dimension = Literal["category", "level", "acoustic"]
 DIMENSIONS: tuple[str, ...] = get_args(Dimension)
 """Attributes of a prompt by which plans are balanced and boards are sliced."""
+Shared = Literal["voice", "thinking", "family"]
+SHARED: tuple[str, ...] = get_args(Shared)
+"""What two configs may have in common, by which boards can be sliced: both answers of a rating have it."""
 Variant = Literal["all", "cleaned", "baseline"]
 By = Literal["config", "model", "family", "voice", "thinking"]
 
@@ -180,7 +183,9 @@ class Board(Record):
 
     rubric: str = OVERALL
     by: By = "model"
-    slice: Literal["all"] | Dimension = "all"
+    slice: Literal["all"] | Dimension | Shared = "all"
+    """One board a value: of a prompt's attribute, or of what both answers share (a voice's gender, a thinking level, a
+    family)."""
 
 
 class Study(Record):
@@ -258,6 +263,13 @@ class Study(Record):
     def families(self) -> dict[str, str]:
         """Model id → family."""
         return {m.id: m.family for m in self.models}
+
+    @property
+    def voice_kinds(self) -> dict[str, str | None]:
+        """Voice (`model|voice`) → its gender; None where that is unspecified."""
+        return {
+            f"{m.id}|{v.id}": None if v.gender == "unspecified" else v.gender for m in self.models for v in m.voices
+        }
 
     def rubrics_for(self, tags: frozenset[str]) -> tuple[Rubric, ...]:
         """The questions asked about a prompt with these tags."""

@@ -79,7 +79,7 @@ def test_every_part_of_the_method_has_its_section(full: Make) -> None:
     assert b"Recovered: 0.98." in page
     assert b"rater-7731" not in page, "a rater's name was published"
     assert b">agreement<" not in page, "a single rater was published"
-    assert b"Insufficient data (fewer than 30 ratings): indoor_noise (12)" in page
+    assert b"Insufficient data (fewer than 30 ratings or 3 raters): indoor_noise (12)" in page
 
 
 def test_simulated_ratings_are_said_on_page_and_tables(full: Make) -> None:

@@ -53,7 +53,7 @@ def test_document_is_the_stored_one() -> None:
 def test_documents_have_every_key_and_no_nan(name: str) -> None:
     found = document(name, resamples=30)
     json.dumps(found, allow_nan=False)
-    assert list(found) == ["method_version", "seed", "resamples", "input", "fits"]
+    assert list(found) == ["method_version", "seed", "resamples", "input", "fits", "slicing"]
     assert found["method_version"] == METHOD_VERSION
     for fit in found["fits"]:
         assert set(fit) == FIT_KEYS
@@ -62,7 +62,7 @@ def test_documents_have_every_key_and_no_nan(name: str) -> None:
             assert set(e) == ENTITY_KEYS
             assert e["rank_low"] <= e["rank"] <= e["rank_high"]
         assert set(fit["pairs"][0]) == PAIR_KEYS
-        assert set(fit["cross_checks"]) == {"massey", "partial_margin_bt", "spearman"}
+        assert set(fit["cross_checks"]) == {"massey", "partial_margin_bt", "spearman", "reason"}
 
 
 def test_ridge_is_given_only_where_it_is_needed() -> None:
