@@ -19,7 +19,7 @@ from s2s_assets.demo.servers import demo_servers
 from s2s_assets.leaderboard import last_release
 from s2s_assets.materialize import claim_state, say, settle_level
 from s2s_assets.orchestration import Driver, StudyResource, open_instance
-from s2s_assets.study import StudyError
+from s2s_assets.study import StudyError, plural
 
 RELEASED_BY = "demo"
 
@@ -63,18 +63,24 @@ def run_demo(root: Path, raters: int) -> DemoResult:
             f"study {folder.study.study!r} (S2S_STUDY={resource.settings.study}) is no demo: its analysis is not marked "
             "`simulated: true`, and simulated raters must not answer in it; unset S2S_STUDY, or use `s2s materialize`"
         )
-    say(f"study {folder.study.study}: {len(folder.scripts)} prompts, {len(folder.study.active_configs)} configs")
+    say(
+        f"study {folder.study.study}: {plural(len(folder.scripts), 'prompt')}, {plural(len(folder.study.active_configs), 'config')}"
+    )
     with open_instance(root) as instance, demo_servers() as addresses, environment(addresses):
         driver = Driver(defs, instance)
         claim_state(resource, driver, folder.study)
         driver.run_job("prepare")
         say("prompts recorded, checked, selected and normalized")
         collected = settle_level(driver, "registry_to_responses", "exchanging with the local systems")
-        say(f"{collected} configs exchanged" if collected else "every config has its responses already")
+        say(f"{plural(collected, 'config')} exchanged" if collected else "every config has its responses already")
         planned = settle_level(driver, "cells_to_plan", "pairing")
         say("pairs planned and handed to the ratings database" if planned else "the pairing plan is up to date")
         answers = rate_study(resource.engine(), folder, raters)
-        say(f"{answers} answers from {raters} simulated raters" if answers else "every slot has its answers already")
+        say(
+            f"{plural(answers, 'answer')} from {plural(raters, 'simulated rater')}"
+            if answers
+            else "every slot has its answers already"
+        )
         refits = settle_level(driver, "ratings_to_refit", "fitting, resampling, clustering, drawing the board")
         say("boards refitted" if refits else "nothing new to fit")
         config = {"ops": {"release": {"config": {"by": RELEASED_BY, "note": "made by the demo"}}}}

@@ -12,6 +12,7 @@ import dagster as dg
 from dagster import DagsterRun, DagsterRunStatus, RunsFilter
 
 from s2s_assets.storage import StudyStore
+from s2s_assets.study import plural
 
 LEVEL_TAG = "s2s/level"
 WANTED_TAG = "s2s/wanted"
@@ -89,7 +90,9 @@ def reconcile(instance: dg.DagsterInstance, level: Level) -> Verdict:
         return Verdict(None, f"{level.name}: run {run.run_id} is under way")
     failures = _failures(instance, level)
     if failures >= MAX_FAILURES:
-        return Verdict(None, f"{level.name}: {failures} runs failed for {level.wanted[:12]}; waits for something new")
+        return Verdict(
+            None, f"{level.name}: {plural(failures, 'run')} failed for {level.wanted[:12]}; waits for something new"
+        )
     request = dg.RunRequest(
         job_name=level.job,
         partition_key=level.partition,

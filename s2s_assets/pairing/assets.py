@@ -27,7 +27,7 @@ from s2s_assets.pairing import (
 )
 from s2s_assets.pairing.checks import SPECS, plan_checks
 from s2s_assets.storage import StudyStore, Table, from_parquet, to_parquet
-from s2s_assets.study import Study
+from s2s_assets.study import Study, plural
 
 EPOCHS = "epochs"
 
@@ -57,8 +57,8 @@ def refuse_to_open_early(study: Study, finished: Mapping[str, Table], opened: bo
     waiting = waiting_for(active, set(finished), study.pairing.without)
     if not finished:
         raise dg.Failure(
-            f"pairing_plan: no config has responses yet. {len(active)} configs wait for a backfill of responses; their "
-            "partition keys appear one sensor interval after start (or by `make materialize`)",
+            f"pairing_plan: no config has responses yet. {plural(len(active), 'config waits', 'configs wait')} for a "
+            "backfill of responses; their partition keys appear one sensor interval after start (or by `make materialize`)",
             allow_retries=False,
         )
     if waiting and not opened:

@@ -7,6 +7,7 @@ import click
 
 from s2s_assets.pairing.quality import PlanQuality, plan_quality
 from s2s_assets.pairing.simulate import plan_csv, simulate_plan
+from s2s_assets.study import percent, plural
 from s2s_assets.study.console import console, emit, guard, json_option, people
 
 
@@ -61,11 +62,11 @@ def _summary(quality: PlanQuality, changed: int) -> dict[str, Any]:
 def _show(quality: PlanQuality, changed: int) -> None:
     rates = quality.overall
     people.print(
-        f"{quality.n_pairs} pairs in {quality.n_slots} slots, {quality.n_epochs} epoch(s); "
+        f"{plural(quality.n_pairs, 'pair')} in {plural(quality.n_slots, 'slot')}, {plural(quality.n_epochs, 'epoch')}; "
         f"two configs meet on {rates.rate_min} to {rates.rate_max} prompts"
     )
     people.print(
-        f"connected prompts {quality.prompts_connected_share:.1%}; heard first "
+        f"connected prompts {percent(quality.prompts_connected_share, 1)}; heard first "
         f"{quality.first_share_min:.3f} to {quality.first_share_max:.3f}; old rows changed: {changed}"
     )
     for fault in (*quality.connectivity_faults, *quality.balance_faults):

@@ -9,7 +9,7 @@ from s2s_assets.orchestration import SENSOR_INTERVAL_S, Level, StudyResource, Wi
 from s2s_assets.pairing import plan_level, playable_cells, tasks_level, waiting_for
 from s2s_assets.pairing.assets import stored_plan
 from s2s_assets.storage import StudyStore
-from s2s_assets.study import Study
+from s2s_assets.study import Study, plural
 
 READERS = 8
 _BUSY = [DagsterRunStatus.QUEUED, DagsterRunStatus.NOT_STARTED, DagsterRunStatus.STARTING, DagsterRunStatus.STARTED]
@@ -65,7 +65,7 @@ def cells_to_plan(
     active = [str(c.key) for c in folder.study.active_configs]
     waiting = waiting_for(active, set(store.heads("response_audio")), folder.study.pairing.without)
     if waiting and stored_plan(store).is_empty():
-        return dg.SkipReason(f"the first epoch waits for {len(waiting)} configs: {', '.join(waiting)}")
+        return dg.SkipReason(f"the first epoch waits for {plural(len(waiting), 'config')}: {', '.join(waiting)}")
     wanted = wanted_plan(folder.study, store, withdrawn)
     if wanted is None:
         return dg.SkipReason("no normalized audio yet")

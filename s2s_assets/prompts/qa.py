@@ -7,7 +7,7 @@ speech, silence at either end. A measure that a recording does not have fails no
 from collections.abc import Iterator
 
 from s2s_assets.audio import Measures
-from s2s_assets.study import Acoustic, QaLimits
+from s2s_assets.study import Acoustic, QaLimits, percent
 
 
 def qa_reasons(measures: Measures, acoustic: Acoustic, limits: QaLimits) -> tuple[str, ...]:
@@ -24,7 +24,7 @@ def _failures(measures: Measures, acoustic: Acoustic, limits: QaLimits) -> Itera
     if duration_s > limits.max_duration_s:
         yield f"duration {duration_s:.2f} s, at most {limits.max_duration_s:g} s expected"
     if measures.clipped_share > limits.max_clipped_share:
-        yield f"clipped: {measures.clipped_share:.2%} of the samples, at most {limits.max_clipped_share:.2%} expected"
+        yield f"clipped: {percent(measures.clipped_share, 2)} of the samples, at most {percent(limits.max_clipped_share, 2)} expected"
     if floor is not None and floor > floor_limit:
         yield f"noise floor {floor:.1f} dBFS, at most {floor_limit:g} dBFS expected for {acoustic}"
     if speech is not None and speech < limits.min_speech_level_dbfs:

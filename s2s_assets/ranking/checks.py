@@ -8,7 +8,7 @@ import polars as pl
 from s2s_assets.orchestration import Check
 from s2s_assets.ranking import EXPECTED_SPEARMAN, headline_rows
 from s2s_assets.ranking.intervals import VALID_SHARE
-from s2s_assets.study import OVERALL, Variant
+from s2s_assets.study import OVERALL, Variant, percent
 
 FITS_SPECS = [
     dg.AssetCheckSpec(
@@ -68,7 +68,7 @@ def cis_checks() -> list[Check]:
         lowest = float(shares.to_numpy().min(initial=1.0))
         return (
             lowest >= VALID_SHARE,
-            f"the rarest headline entity is in {lowest:.1%} of the resamples",
+            f"the rarest headline entity is in {percent(lowest, 1)} of the resamples",
             {"lowest": lowest},
         )
 

@@ -14,7 +14,7 @@ from s2s_assets.ratings.options import columns_option, scores_option
 from s2s_assets.ratings.store import RatingsStore, status, utc_now
 from s2s_assets.ratings.transfer import Imported, as_written, import_ratings
 from s2s_assets.storage import open_engine
-from s2s_assets.study import Settings, StudyFolder, load_study
+from s2s_assets.study import Settings, StudyFolder, load_study, plural
 from s2s_assets.study.console import console, emit, guard, json_option, people
 
 _SHOWN = 10
@@ -56,7 +56,7 @@ def export(file: Path, as_json: bool) -> None:
     if as_json:
         emit({"file": str(file), "rows": rows})
     else:
-        people.print(f"{rows} answers in {click.format_filename(file)}")
+        people.print(f"{plural(rows, 'answer')} in {click.format_filename(file)}")
 
 
 @ratings.command(name="status")
@@ -116,7 +116,7 @@ def _open() -> tuple[RatingsStore, StudyFolder]:
 
 def _show(done: Imported) -> None:
     people.print(
-        f"{done.read} rows read: {done.inserted} inserted, {done.already} already there, "
+        f"{plural(done.read, 'row')} read: {done.inserted} inserted, {done.already} already there, "
         f"{len(done.rejected)} rejected, {done.conflicts} of these in conflict with what is stored"
     )
     for row in done.rejected[:_SHOWN]:

@@ -20,7 +20,7 @@ import polars as pl
 
 from s2s_assets.ratings.layouts import Layout, arranged, columns_of, scores_of
 from s2s_assets.ratings.raw import ROW, WHY, RejectedRow, free_name, read_raw
-from s2s_assets.study import OVERALL, RatingsError
+from s2s_assets.study import OVERALL, RatingsError, percent, plural
 
 RepeatsRule = Literal["keep", "once", "error"]
 NEEDED = ("prompt", "rater", "config_a", "config_b", "score")
@@ -77,7 +77,7 @@ class RatingsFile:
         if len(self.rejected) > REJECTED_LIMIT * self.rows:
             first = "; ".join(f"row {r.row}: {r.reason}" for r in self.rejected[:5])
             raise RatingsError(
-                f"{len(self.rejected)} of {self.rows} rows rejected, more than {REJECTED_LIMIT:.0%} ({first}); "
+                f"{len(self.rejected)} of {plural(self.rows, 'row')} rejected, more than {percent(REJECTED_LIMIT)} ({first}); "
                 "mend them, or rank the rest with --allow-rejects"
             )
 
@@ -93,7 +93,7 @@ def read_ratings(
     """Read a ratings file.
 
     Args:
-        path: CSV (delimiter and encoding are recognised), JSON lines or Parquet.
+        path: CSV (delimiter and encoding are recognised), JSON lines or Parquet; packed with gzip or not.
         columns: name of the contract → the file's name for it.
         scores: label → score, where scores are labels.
         repeats: which repeats of rows without an id count: all, the first, or none at all.
@@ -185,7 +185,8 @@ def _typed(path: Path, frame: pl.DataFrame, scores: Mapping[str, int] | None) ->
 
 
 def _missing(name: str) -> pl.Expr:
-    return pl.when(pl.col(name).is_null()).then(pl.lit(f"{name} is empty"))
+    remedy = "; name a question, such as overall, or leave the whole column out" if name == "rubric" else ""
+    return pl.when(pl.col(name).is_null()).then(pl.lit(f"{name} is empty{remedy}"))
 
 
 def _unprintable(name: str) -> pl.Expr:
@@ -246,6 +247,10 @@ def _once_per_id(frame: pl.DataFrame) -> tuple[pl.DataFrame, int, list[RejectedR
     return kept, repeated.height - len(conflicts), conflicts
 
 
+def _as_do(more: int) -> str:
+    return f" (as {'does' if more == 1 else 'do'} {more:,} more)" if more else ""
+
+
 def _repeats(path: Path, frame: pl.DataFrame, rule: RepeatsRule) -> tuple[pl.DataFrame, Repeats]:
     """The rows that count under the rule, and the repeats among those without an id."""
     swapped = pl.col("config_a") > pl.col("config_b")
@@ -266,7 +271,7 @@ def _repeats(path: Path, frame: pl.DataFrame, rule: RepeatsRule) -> tuple[pl.Dat
     rows = anonymous[ROW].filter(again)
     if rule == "error":
         raise RatingsError(
-            f"{path}: row {rows[0]} repeats an earlier row's rater, prompt, pair and rubric (as do {len(rows) - 1} more); "
+            f"{path}: row {rows[0]} repeats an earlier row's rater, prompt, pair and rubric{_as_do(len(rows) - 1)}; "
             "give the rows rating ids, or choose --repeats keep or once"
         )
     return frame.filter(~pl.col(ROW).is_in(rows.implode())), found

@@ -1,14 +1,17 @@
 """A ratings file as text cells with the number of the line they stand in, whatever its form.
 
-CSV: encoding from the byte order mark, else UTF-8, else Windows-1252; delimiter from the header, the one that yields the
+Packed with gzip or not. CSV: encoding from the byte order mark, else UTF-16 where every other byte at the start is zero,
+else UTF-8, else Windows-1252 (Latin-1 for bytes that it lacks); delimiter from the header, the one that yields the
 most columns that are looked for. JSON lines: one object a line. Parquet: by its magic number; columns that are no text
 keep their type, as do columns of JSON lines that nobody looks for. `row` is the line of the file (CSV header = 1), in Parquet the row from 1.
 """
 
 import codecs
 import csv
+import gzip
 import io
 import json
+import zlib
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -24,6 +27,7 @@ WHY = "\x1freason"
 """Column of reasons while rows are judged; no file has one of this name."""
 _EXACT = 2**53
 """Up to here a float holds every integer."""
+_GZIP = b"\x1f\x8b"
 _DELIMITERS = ",;\t|"
 _MARKS = ((codecs.BOM_UTF8, "utf-8-sig"), (codecs.BOM_UTF16_LE, "utf-16"), (codecs.BOM_UTF16_BE, "utf-16"))
 
@@ -60,6 +64,8 @@ def read_raw(path: Path, wanted: frozenset[str]) -> RawTable:
         data = path.read_bytes()
     except OSError as error:
         raise RatingsError(f"{path}: cannot be read ({error.strerror}); give a CSV, JSONL or Parquet file") from error
+    if data[:2] == _GZIP:
+        data = _unpacked(path, data)
     if data[:4] == b"PAR1":
         table = RawTable(_parquet(path, data, wanted), ())
     else:
@@ -73,17 +79,34 @@ def read_raw(path: Path, wanted: frozenset[str]) -> RawTable:
     return table
 
 
-def _decoded(path: Path, data: bytes) -> str:
-    encoding = next((name for mark, name in _MARKS if data.startswith(mark)), None)
+def _unpacked(path: Path, data: bytes) -> bytes:
     try:
-        text = data.decode(encoding or "utf-8")
-    except UnicodeDecodeError:
-        text = data.decode("cp1252", errors="replace")
+        return gzip.decompress(data)
+    except (OSError, EOFError, zlib.error) as error:
+        raise RatingsError(f"{path}: not a readable gzip file ({error}); pack it again, or give it unpacked") from error
+
+
+def _decoded(path: Path, data: bytes) -> str:
+    encoding = next((name for mark, name in _MARKS if data.startswith(mark)), None) or _unmarked(data)
+    for name in (encoding, "cp1252", "latin-1"):
+        try:
+            text = data.decode(name)
+            break
+        except UnicodeDecodeError:
+            continue
     if not text.strip():
         raise RatingsError(f"{path}: the file is empty; expected one answer a row")
     if "\0" in text:
         raise RatingsError(f"{path}: neither text nor Parquet; give a CSV, JSONL or Parquet file")
     return text
+
+
+def _unmarked(data: bytes) -> str:
+    """UTF-16 without a mark by its zero bytes, else UTF-8."""
+    start = data[:4]
+    if len(start) == 4 and start[1] == start[3] == 0 != start[0]:
+        return "utf-16-le"
+    return "utf-16-be" if len(start) == 4 and start[0] == start[2] == 0 != start[1] else "utf-8"
 
 
 def _parquet(path: Path, data: bytes, wanted: frozenset[str]) -> pl.DataFrame:

@@ -6,6 +6,7 @@ import dagster as dg
 import polars as pl
 
 from s2s_assets.orchestration import CONFIGS, Check
+from s2s_assets.study import percent
 
 RESPONSES_SPECS = [
     dg.AssetCheckSpec(
@@ -33,7 +34,7 @@ def coverage(fail_on_error: float) -> Check:
         ok, planned = int((frame["status"] == "ok").sum()), frame.height
         share = ok / planned if planned else 0.0
         by_status = dict(frame["status"].value_counts().sort("status").iter_rows())
-        words = f"{ok} of {planned} prompts have a response ({share:.1%}; at least {1 - fail_on_error:.1%} asked)"
+        words = f"{ok} of {planned} prompts have a response ({percent(share, 1)}; at least {percent(1 - fail_on_error, 1)} asked)"
         if not planned:
             words = "no prompt to send: no script has a recording that was selected; see recordings.csv"
         enough = planned > 0 and planned - ok <= fail_on_error * planned

@@ -7,6 +7,7 @@ import polars as pl
 
 from s2s_assets.orchestration import Check
 from s2s_assets.rubrics import clusters_from_frame
+from s2s_assets.study import percent
 
 SPECS = [
     dg.AssetCheckSpec(
@@ -20,9 +21,7 @@ def _beats_chance(frame: pl.DataFrame) -> tuple[bool, str, dict[str, Any]]:
     part = found.reported
     if part is None or part.reliability is None or part.chance_high is None:
         return False, f"no partition to judge: {found.reason or 'undefined'}", {}
-    words = (
-        f"k = {part.k}: reproduced in {part.reliability:.0%} of resamples, by chance in up to {part.chance_high:.0%}"
-    )
+    words = f"k = {part.k}: reproduced in {percent(part.reliability)} of resamples, by chance in up to {percent(part.chance_high)}"
     figures = {"reliability": part.reliability, "chance": part.chance, "chance_high": part.chance_high}
     return part.reliability > part.chance_high, words, figures
 

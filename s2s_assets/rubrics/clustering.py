@@ -39,7 +39,7 @@ from s2s_assets.rubrics.linkage import Labels
 from s2s_assets.rubrics.pipeline import FullData, full_data, partition_full
 from s2s_assets.rubrics.records import Agreement, LeftOut, Partition, RubricClusters, no_clusters
 from s2s_assets.rubrics.reliability import chance_reliability, resample_labels, same_partition, split_half_agreement
-from s2s_assets.study import Floats, generator
+from s2s_assets.study import Floats, generator, percent
 
 LEAST = 3
 """Rubrics and entities below which there is nothing to cluster."""
@@ -112,7 +112,9 @@ def _left_out(strengths: Floats, draws: Floats, rubrics: Sequence[str]) -> tuple
         if not np.isfinite(strengths[k]).all():
             found.append(LeftOut(rubric, "the fit gives no finite strength for some entity"))
         elif share < VALID_SHARE:
-            found.append(LeftOut(rubric, f"only {share:.0%} of the resamples have a strength for every entity"))
+            found.append(
+                LeftOut(rubric, f"only {percent(float(share))} of the resamples have a strength for every entity")
+            )
     return tuple(found)
 
 

@@ -15,6 +15,7 @@ from s2s_assets.study.findings import Finding
 from s2s_assets.study.freeze import FreezeReader
 from s2s_assets.study.models import LEVELS
 from s2s_assets.study.new import new_study
+from s2s_assets.study.words import plural
 
 _SHOWN = 12
 """Findings of one kind that are printed before the rest are counted."""
@@ -61,7 +62,7 @@ def _show(folder: Path, report: StudyReport) -> None:
     _show_findings("error", "red", report.errors)
     _show_findings("warning", "yellow", report.warnings)
     verdict = "ok" if report.ok else "not ok"
-    counts = f"{len(report.errors)} errors, {len(report.warnings)} warnings"
+    counts = f"{plural(len(report.errors), 'error')}, {plural(len(report.warnings), 'warning')}"
     people.print(f"{click.format_filename(folder)}: {verdict}, {counts}")
 
 

@@ -183,7 +183,7 @@ class Board(Record):
 
     rubric: str = OVERALL
     by: By = "model"
-    slice: Literal["all"] | Dimension | Shared = "all"
+    slice: Literal["all", Dimension, Shared] = "all"
     """One board a value: of a prompt's attribute, or of what both answers share (a voice's gender, a thinking level, a
     family)."""
 
@@ -229,6 +229,9 @@ class Study(Record):
         unknown = sorted({r.gate for r in self.rubrics if r.gate} - set(self.tags))
         if unknown:
             raise ValueError(f"rubrics: gate {', '.join(unknown)} is not among the study's tags")
+        unasked = sorted({b.rubric for b in self.boards} - {r.id for r in self.rubrics})
+        if unasked:
+            raise ValueError(f"boards: {', '.join(unasked)} is no rubric of this study")
         odd = sorted(set(self.pairing.without) - {str(c.key) for c in self.configs})
         if odd:
             raise ValueError(f"pairing.without: {', '.join(odd)} is no config of this study")

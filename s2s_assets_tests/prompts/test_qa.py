@@ -34,7 +34,7 @@ def test_a_good_recording_passes():
     [
         ({"duration_s": 0.3}, "duration 0.30 s, at least 0.4 s"),
         ({"duration_s": 121.0}, "duration 121.00 s, at most 120 s"),
-        ({"clipped_share": 0.0234}, "clipped: 2.34% of the samples, at most 0.10%"),
+        ({"clipped_share": 0.0234}, "clipped: 2.34 % of the samples, at most 0.10 %"),
         ({"noise_floor_dbfs": -44.9}, "noise floor -44.9 dBFS, at most -45 dBFS expected for clean"),
         ({"speech_level_dbfs": -45.1}, "speech level -45.1 dBFS, at least -45 dBFS"),
         ({"leading_silence_s": 5.1}, "silence of 5.10 s at one end"),

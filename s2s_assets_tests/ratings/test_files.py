@@ -1,5 +1,6 @@
 """Ratings files in every form, and every row that does not count named."""
 
+import gzip
 import json
 from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta, timezone
@@ -41,7 +42,11 @@ EXPECTED = [("p1", "r1", "x", "y", 2), ("p2", "r1", "y", "z", -1), ("p1", "r2", 
         pytest.param(csv_of(*GOOD).encode(), id="plain"),
         pytest.param(csv_of(*GOOD).encode("utf-8-sig"), id="byte order mark"),
         pytest.param(csv_of(*GOOD).encode("utf-16"), id="utf-16"),
+        pytest.param(csv_of(*GOOD).encode("utf-16-le"), id="utf-16 without a mark"),
+        pytest.param(csv_of(*GOOD).encode("utf-16-be"), id="utf-16 without a mark, big end first"),
+        pytest.param(gzip.compress(csv_of(*GOOD).encode()), id="gzip"),
         pytest.param(csv_of(*GOOD).replace(",", ";").encode(), id="semicolons"),
+        pytest.param(csv_of(*GOOD).replace(",", "|").encode(), id="bars"),
         pytest.param(csv_of(*GOOD).replace(",", "\t").encode(), id="tabs"),
         pytest.param(csv_of(*GOOD).replace("\n", "\r\n").encode(), id="crlf"),
         pytest.param(csv_of(*GOOD).replace("\n", "\n\n").encode(), id="blank lines"),
@@ -59,6 +64,19 @@ def test_csv_is_recognised(tmp_path: Path, data: bytes) -> None:
 def test_names_outside_utf8_are_read_as_windows_1252(tmp_path: Path) -> None:
     found = read(tmp_path, csv_of("p1,Jürgen,x,y,1").encode("cp1252"))
     assert found.frame["rater"].to_list() == ["Jürgen"]
+
+
+def test_bytes_that_are_no_text_are_rejected_not_merged(tmp_path: Path) -> None:
+    """Windows-1252 has no letter for these two; replaced by one sign they would be one rater."""
+    rows = [f"p1,r{chr(code)},x,y,1" for code in (0x81, 0x8D, 0xE9)]
+    found = read(tmp_path, csv_of(*rows).encode("latin-1"))
+    assert found.frame["rater"].to_list() == ["ré"]
+    assert [r.reason for r in found.rejected] == ["rater holds a control character"] * 2
+
+
+def test_packed_json_lines_are_read(tmp_path: Path) -> None:
+    lines = "\n".join(json.dumps(dict(zip(HEADER.split(","), row.split(","), strict=True))) for row in GOOD)
+    assert answers(read(tmp_path, gzip.compress(lines.encode()), "ratings.jsonl.gz")) == EXPECTED
 
 
 def test_config_keys_are_no_delimiters(tmp_path: Path) -> None:
@@ -169,6 +187,7 @@ def test_an_unknown_label_refuses_the_file_and_names_row_and_value(tmp_path: Pat
         (b" \n\n", {}, "the file is empty"),
         (csv_of().encode(), {}, "no rows"),
         (b"\x89PNG\0\0", {}, "neither text nor Parquet"),
+        (gzip.compress(csv_of(*GOOD).encode())[:40], {}, "not a readable gzip file"),
         (b"PAR1 broken", {}, "not a readable Parquet file"),
         (b'[{"prompt": 1}]', {}, "give JSON lines"),
         (
@@ -282,7 +301,9 @@ def test_repeats_may_be_errors(tmp_path: Path) -> None:
 def test_rubrics_do_not_repeat_each_other(tmp_path: Path) -> None:
     found = read(tmp_path, csv_of("p,r,x,y,1,clarity", "p,r,x,y,1,warmth", "p,r,x,z,1,", header=f"{HEADER},rubric"))
     assert found.repeats.identical == 0
-    assert [r.reason for r in found.rejected] == ["rubric is empty"]
+    assert [r.reason for r in found.rejected] == [
+        "rubric is empty; name a question, such as overall, or leave the whole column out"
+    ]
 
 
 def test_more_than_five_percent_rejected_can_be_refused(tmp_path: Path) -> None:

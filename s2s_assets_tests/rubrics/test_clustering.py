@@ -133,7 +133,7 @@ def test_rubrics_without_strengths_are_left_out_by_name(plant, truth):
     draws[0, 0, 0] = np.nan
     found = cluster_rubrics(strengths, draws, truth.names, halves=halves)
     assert [out.rubric for out in found.left_out] == ["r03", "r08"]
-    assert "87%" in found.left_out[1].reason
+    assert "87 %" in found.left_out[1].reason
     assert (found.resamples, found.resamples_used) == (300, 299)
     assert found.reported.labels == tuple(label for k, label in enumerate(truth.labels) if k not in (3, 8))
 

@@ -168,7 +168,7 @@ def test_command_prints_one_document_and_ends_in_two_when_not_ok(demo: Path) -> 
     assert [(e["file"], e["line"], e["key"]) for e in json.loads(bad.stdout)["errors"]] == [("prompts.csv", 2, "level")]
     for_people = CliRunner().invoke(command, ["check", str(demo)])
     assert for_people.exit_code == 2
-    assert "not ok, 1 errors" in for_people.stdout
+    assert "not ok, 1 error, 1 warning" in for_people.stdout
     assert "prompts.csv:2: level" in for_people.stderr
 
 
