@@ -2,6 +2,7 @@
 
 from s2s_assets.responses.providers.base import Adapter
 from s2s_assets.responses.providers.cascade import Cascade
+from s2s_assets.responses.providers.gemini_live import GeminiLive
 from s2s_assets.responses.providers.openai_compatible import OpenAICompatible
 from s2s_assets.responses.providers.openai_realtime import OpenAIRealtime
 from s2s_assets.responses.providers.qwen_realtime import QwenRealtime
@@ -10,7 +11,7 @@ from s2s_assets.responses.providers.xai_realtime import XaiRealtime
 from s2s_assets.study import StudyError
 
 ADAPTERS: dict[str, type[Adapter]] = {
-    a.name: a for a in (OpenAIRealtime, OpenAICompatible, XaiRealtime, QwenRealtime, VllmOmni, Cascade)
+    a.name: a for a in (OpenAIRealtime, OpenAICompatible, XaiRealtime, GeminiLive, QwenRealtime, VllmOmni, Cascade)
 }
 
 

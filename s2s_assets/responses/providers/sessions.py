@@ -1,5 +1,6 @@
 """A session as asked for, and what a server's echo of it says: plain mappings, compared key by key."""
 
+import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -9,6 +10,13 @@ def merged(base: Any, extra: Any) -> Any:
     if not isinstance(base, Mapping) or not isinstance(extra, Mapping):
         return extra
     return {**base, **{k: merged(base.get(k), v) for k, v in extra.items()}}
+
+
+def camel_case(value: Any) -> Any:
+    """JSON-like data with its keys in camelCase."""
+    if isinstance(value, Mapping):
+        return {re.sub(r"_([a-z])", lambda m: m[1].upper(), key): camel_case(inner) for key, inner in value.items()}
+    return [camel_case(inner) for inner in value] if isinstance(value, list) else value
 
 
 def differences(asked: Any, shown: Any, where: str = "session") -> Iterator[str]:
