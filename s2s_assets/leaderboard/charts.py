@@ -1,32 +1,25 @@
 """Charts as SVG text, drawn by hand: a forest plot and a heat map.
 
-The same SVG stands in the page, in a file of its own and under the PNGs. Its colours are presentation attributes, which
-a page's style sheet overrides through the class names (`paper`, `ink`, `muted`, `rule`, `mark`, `above`, `below`), so
-one drawing serves light, dark and print. Each is `role="img"` with a label that holds its numbers. Names are escaped,
-rid of what XML forbids, and cut to fit; nothing in a name can end a tag, an attribute or a line.
+The same SVG stands in the page, in a file of its own and under the PNGs; `svg.py` has what they are drawn with.
 """
 
 import math
-import re
-import unicodedata
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from markupsafe import escape
-
 from s2s_assets.leaderboard.numbers import fixed, interval, signed
-
-INK, MUTED, RULE, MARK = "#1b1f27", "#5c6370", "#d9dce3", "#2553c4"
-ABOVE, BELOW = "#2f6fdb", "#d9772b"
-FONT = "DejaVu Sans, system-ui, sans-serif"
-
-_FORBIDDEN = re.compile(
-    "[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]|[\u200e\u200f\u202a-\u202e\u2066-\u2069]"
+from s2s_assets.leaderboard.svg import (
+    ABOVE,
+    BELOW,
+    MARK,
+    MUTED,
+    RULE,
+    clip,
+    drawing,
+    round_axis,
+    text,
+    width_of,
 )
-"""What XML has no place for, and marks that turn the direction of the text after them."""
-_REPLACEMENT = "\ufffd"
-_EM = 12.0
-"""Font size in the charts' own units."""
 
 
 @dataclass(frozen=True)
@@ -70,15 +63,15 @@ def forest(rows: Sequence[ForestRow], title: str, width: int = 760) -> str:
 
     top, pitch = 52, 26
     bottom = top + pitch * len(rows)
-    parts = [_text(12, 22, clip(title, 90), size=14, weight=600), *_grid(low, high, step, x, top - 8, bottom)]
+    parts = [text(12, 22, clip(title, 90), size=14, weight=600), *_grid(low, high, step, x, top - 8, bottom)]
     for i, (row, name) in enumerate(zip(rows, names, strict=True)):
         y = top + pitch * i + pitch / 2
-        parts += [_text(left - 12, y + 4, name, anchor="end"), *_interval(row, x, y, low, high)]
+        parts += [text(left - 12, y + 4, name, anchor="end"), *_interval(row, x, y, low, high)]
         printed = f"{fixed(row.elo)}  ({interval(row.low, row.high)})" if row.elo is not None else "no value"
-        parts.append(_text(width - right + 12, y + 4, printed, css="muted", fill=MUTED, size=11))
-    parts.append(_text((left + width - right) / 2, bottom + 32, "Elo, 95 % interval", "middle", "muted", MUTED, 11))
+        parts.append(text(width - right + 12, y + 4, printed, css="muted", fill=MUTED, size=11))
+    parts.append(text((left + width - right) / 2, bottom + 32, "Elo, 95 % interval", "middle", "muted", MUTED, 11))
     said = "; ".join(f"{clip(r.label, 60)} {fixed(r.elo)} ({interval(r.low, r.high)})" for r in rows)
-    return _svg(width, bottom + 44, f"{title}. Elo and 95 % interval: {said}", parts)
+    return drawing(width, bottom + 44, f"{title}. Elo and 95 % interval: {said}", parts)
 
 
 def heatmap(matrix: Matrix, title: str, cell: int = 62, pitch: int = 30, note: str = "") -> str:
@@ -96,13 +89,13 @@ def heatmap(matrix: Matrix, title: str, cell: int = 62, pitch: int = 30, note: s
     lean = 0.72 * max((width_of(n) for n in heads), default=0)
     top = 44 + lean
     peak = max((abs(v) for row in matrix.values for v in row if v is not None), default=0) or 1
-    parts = [_text(12, 22, clip(title, 90), size=14, weight=600)]
+    parts = [text(12, 22, clip(title, 90), size=14, weight=600)]
     for j, head in enumerate(heads):
         at = (round(left + cell * j + cell / 2, 1), round(top - 8, 1))
-        parts.append(_text(*at, head, turn=-45))
+        parts.append(text(*at, head, turn=-45))
     for i, name in enumerate(names):
         y = top + pitch * i
-        parts.append(_text(left - 12, y + pitch / 2 + 4, name, anchor="end"))
+        parts.append(text(left - 12, y + pitch / 2 + 4, name, anchor="end"))
         for j, value in enumerate(matrix.values[i]):
             firm = bool(matrix.firm) and matrix.firm[i][j]
             parts += _cell(left + cell * j, y, cell, pitch, value, peak, matrix.texts[i][j], firm)
@@ -111,40 +104,14 @@ def heatmap(matrix: Matrix, title: str, cell: int = 62, pitch: int = 30, note: s
     )
     bottom = top + pitch * len(names) + 16
     if note:
-        parts.append(_text(12, bottom + 8, note, css="muted", fill=MUTED, size=11))
+        parts.append(text(12, bottom + 8, note, css="muted", fill=MUTED, size=11))
         bottom += 20
-    return _svg(math.ceil(width), math.ceil(bottom), _said(matrix, title), parts)
+    return drawing(math.ceil(width), math.ceil(bottom), _said(matrix, title), parts)
 
 
 def axis(values: Sequence[float], ticks: int = 6) -> tuple[float, float, float]:
-    """Ends and step of an axis that holds the values and 1000, with round steps of 1, 2 or 5 times a power of ten."""
-    low, high = min([*values, 990.0]), max([*values, 1010.0])
-    rough = (high - low) / ticks
-    unit = 10.0 ** math.floor(math.log10(rough))
-    step = next(m * unit for m in (1, 2, 5, 10) if m * unit >= rough)
-    return math.floor(low / step) * step, math.ceil(high / step) * step, step
-
-
-def clip(text: str, columns: int) -> str:
-    """A name on one line, at most so many columns wide, without what XML or a line forbids."""
-    line = " ".join(_FORBIDDEN.sub(_REPLACEMENT, text).split())
-    used = 0
-    for i, character in enumerate(line):
-        used += _columns(character)
-        if used > columns:
-            return line[:i] + "…"
-    return line
-
-
-def width_of(text: str, size: float = _EM) -> float:
-    """About how wide a text is drawn, in the drawing's units."""
-    return round(sum(_columns(c) for c in text) * size * 0.6, 1)
-
-
-def _columns(character: str) -> int:
-    if unicodedata.combining(character):
-        return 0
-    return 2 if unicodedata.east_asian_width(character) in "WF" else 1
+    """Ends and step of an axis that holds the values and 1000."""
+    return round_axis(min([*values, 990.0]), max([*values, 1010.0]), ticks)
 
 
 def _grid(low: float, high: float, step: float, x: Callable[[float], float], top: float, bottom: float) -> list[str]:
@@ -154,7 +121,7 @@ def _grid(low: float, high: float, step: float, x: Callable[[float], float], top
         dash = ' stroke-dasharray="4 3"' if value == 1000 else ""
         stroke, css = (MUTED, "axis") if value == 1000 else (RULE, "rule")
         parts.append(f'<path class="{css}" stroke="{stroke}"{dash} d="M{x(value)} {top}V{bottom}"/>')
-        parts.append(_text(x(value), bottom + 16, fixed(value), "middle", "muted", MUTED, 11))
+        parts.append(text(x(value), bottom + 16, fixed(value), "middle", "muted", MUTED, 11))
     return parts
 
 
@@ -175,7 +142,7 @@ def _interval(row: ForestRow, x: Callable[[float], float], y: float, low: float,
 
 
 def _cell(
-    left: float, top: float, width: float, height: float, value: float | None, peak: float, text: str, firm: bool
+    left: float, top: float, width: float, height: float, value: float | None, peak: float, words: str, firm: bool
 ) -> list[str]:
     """A cell of a heat map: its ground by sign and size, its text in the middle."""
     css, colour = ("above", ABOVE) if (value or 0) >= 0 else ("below", BELOW)
@@ -184,8 +151,8 @@ def _cell(
         f'<rect class="{css}" fill="{colour}" fill-opacity="{strength}" x="{left:.1f}" y="{top:.1f}" '
         f'width="{width - 2}" height="{height - 2}" rx="3"/>'
     )
-    middle = _text(left + width / 2 - 1, top + height / 2 + 3, text, "middle", size=11, weight=700 if firm else 400)
-    return [ground, middle] if text else [ground]
+    middle = text(left + width / 2 - 1, top + height / 2 + 3, words, "middle", size=11, weight=700 if firm else 400)
+    return [ground, middle] if words else [ground]
 
 
 def _said(matrix: Matrix, title: str, limit: int = 60) -> str:
@@ -202,30 +169,4 @@ def _said(matrix: Matrix, title: str, limit: int = 60) -> str:
     return (
         f"{title}: {len(cells)} cells from {signed(low[2])} ({low[0]} / {low[1]}) "
         f"to {signed(high[2])} ({high[0]} / {high[1]})"
-    )
-
-
-def _text(
-    x: float,
-    y: float,
-    text: str,
-    anchor: str = "start",
-    css: str = "ink",
-    fill: str = INK,
-    size: float = _EM,
-    weight: int = 400,
-    turn: int = 0,
-) -> str:
-    extra = f' font-weight="{weight}"' if weight != 400 else ""
-    extra += f' text-anchor="{anchor}"' if anchor != "start" else ""
-    extra += f' transform="rotate({turn} {x} {y})"' if turn else ""
-    return f'<text class="{css}" fill="{fill}" x="{x:.1f}" y="{y:.1f}" font-size="{size:g}"{extra}>{escape(_FORBIDDEN.sub(_REPLACEMENT, text))}</text>'
-
-
-def _svg(width: float, height: float, label: str, parts: Sequence[str]) -> str:
-    said = escape(" ".join(_FORBIDDEN.sub(_REPLACEMENT, label).split()))
-    return (
-        f'<svg xmlns="http://www.w3.org/2000/svg" role="img" aria-label="{said}" viewBox="0 0 {width} {height}" '
-        f'width="{width}" height="{height}" font-family="{FONT}">'
-        f'<rect class="paper" fill="#fff" width="{width}" height="{height}"/>{"".join(parts)}</svg>'
     )
