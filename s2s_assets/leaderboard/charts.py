@@ -87,7 +87,7 @@ def heatmap(matrix: Matrix, title: str, cell: int = 62, pitch: int = 30, note: s
     names, heads = [clip(n, 36) for n in matrix.rows], [clip(n, 32) for n in matrix.columns]
     left = 24 + max((width_of(n) for n in names), default=0)
     lean = 0.72 * max((width_of(n) for n in heads), default=0)
-    top = 44 + lean
+    top = 52 + lean
     peak = max((abs(v) for row in matrix.values for v in row if v is not None), default=0) or 1
     parts = [text(12, 22, clip(title, 90), size=14, weight=600)]
     for j, head in enumerate(heads):

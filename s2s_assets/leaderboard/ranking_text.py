@@ -33,10 +33,10 @@ def show(result: RankResult) -> None:
     """Print a table a fit, with what is known beside it; slices with too few ratings are named only."""
     if result.slicing is not None:
         _show_slicing(result.slicing)
-    for fit, intervals in zip(result.fits, result.intervals, strict=True):
-        if preliminary(fit) is None:
-            _show_fit(fit, intervals)
-    if any(e.letters for i in result.intervals for e in i.entities):
+    shown = [(f, i) for f, i in zip(result.fits, result.intervals, strict=True) if preliminary(f) is None]
+    for fit, intervals in shown:
+        _show_fit(fit, intervals)
+    if any(e.letters for _, intervals in shown for e in intervals.entities):
         people.print(
             "names without a letter in common are told apart, all pairs of a table together (see docs/method.md)"
         )
@@ -48,7 +48,7 @@ def _show_slicing(slicing: Slicing) -> None:
         people.print(f"{plural(slicing.n_outside, 'rating')} in no slice: they {why}")
     untold = [s for s in slicing.slices if s.reason]
     for one in untold[:_SAID]:
-        people.print(f"{one.rubric}, {slicing.dimension} {one.value}: no table, {one.reason}")
+        people.print(f"{one.rubric}, {slicing.dimension} {one.value}, no table: {one.reason}")
     if len(untold) > _SAID:
         people.print(f"… and {len(untold) - _SAID} more slices; --json lists all")
     if slicing.n_outside or untold:

@@ -27,6 +27,7 @@ from s2s_assets.study import OVERALL, By, InputError, plural
 
 _NEEDED = ("prompt", "rater", "config_a", "config_b", "score")
 _USED = (*_NEEDED, "rubric", "first")
+_NEEDS = f"a slice needs {MIN_SLICE_RATINGS} by {MIN_SLICE_RATERS}"
 _NOUNS = {"thinking": "thinking level"}
 
 
@@ -161,8 +162,11 @@ def preliminary(fit: BoardFit) -> str | None:
     """Why a slice's ranking is preliminary: too few ratings or raters; None where they suffice."""
     if fit.spec.slice_dimension == "all" or (fit.n_ratings >= MIN_SLICE_RATINGS and fit.n_raters >= MIN_SLICE_RATERS):
         return None
-    given = f"{plural(fit.n_ratings, 'rating')} by {plural(fit.n_raters, 'rater')}"
-    return f"preliminary: {given}, where a slice needs {MIN_SLICE_RATINGS} by {MIN_SLICE_RATERS}"
+    return f"preliminary: {_counts(fit)}, where {_NEEDS}"
+
+
+def _counts(fit: BoardFit) -> str:
+    return f"{plural(fit.n_ratings, 'rating')} by {plural(fit.n_raters, 'rater')}"
 
 
 def _wanted(ratings: pl.DataFrame, rubrics: Sequence[str] | None) -> list[str]:
@@ -218,7 +222,14 @@ def _slices(
 def _slice_reason(spec: FitSpec, fits: Sequence[BoardFit]) -> str | None:
     if not fits:
         return f"not ranked: each of its ratings compares one {_NOUNS.get(spec.by, spec.by)} with itself"
-    return "; ".join(dict.fromkeys(filter(None, map(preliminary, fits)))) or None
+    few = [fit for fit in fits if preliminary(fit)]
+    if len(fits) == 1 or not few:
+        return preliminary(fits[0])
+    counts = "; ".join(_counts(fit) for fit in few)
+    return (
+        f"{len(few)} of {len(fits)} groups that no rating connects {'is' if len(few) == 1 else 'are'} preliminary: "
+        f"{counts}, where {_NEEDS}"
+    )
 
 
 def _fit_json(fit: BoardFit, intervals: BoardIntervals) -> dict[str, Any]:

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from s2s_assets.leaderboard import ForestRow, Matrix, forest, heatmap, svg_to_png, thumbnail
 from s2s_assets.leaderboard.charts import axis
+from s2s_assets.leaderboard.png import png_width
 from s2s_assets.leaderboard.svg import clip
 
 PNG = b"\x89PNG\r\n\x1a\n"
@@ -81,6 +82,29 @@ def test_pictures_are_equal_and_hold_text() -> None:
     assert png.startswith(PNG)
     bare = re.sub(r"<text.*?</text>", "", svg)
     assert len(png) > 1.5 * len(svg_to_png(bare, 600)), "text is missing from the picture"
+
+
+def test_bold_is_bold_in_the_picture_too() -> None:
+    """The font has one weight."""
+    cells = (("",), ("+20",))
+    plain, firm = (
+        heatmap(Matrix(("a", "b"), ("a",), ((None,), (20.0,)), cells, ((False,), (bold,))), "")
+        for bold in (False, True)
+    )
+    assert 'font-weight="700"' in firm
+    assert svg_to_png(firm, 400) != svg_to_png(plain, 400)
+
+
+@pytest.mark.parametrize("size", [1, 2, 30, 60])
+def test_a_heat_maps_picture_is_as_wide_as_its_text_needs(size: int) -> None:
+    names = tuple(f"model {k}" for k in range(size))
+    grid = tuple(tuple(float(i - j) for j in range(size)) for i in range(size))
+    svg = heatmap(
+        Matrix(names, names, grid, tuple(tuple("x" for _ in names) for _ in names)), "Pairs", 44, 22, "a note"
+    )
+    units = int(ET.fromstring(svg).get("width") or 0)
+    assert units <= png_width(svg) <= 1.6 * units + 1
+    assert "a note" in svg
 
 
 @pytest.mark.parametrize("rows", [1, 60])

@@ -94,7 +94,10 @@ def test_labels_and_foreign_names(tmp_path: Path) -> None:
         (("--columns", "rater=a,rater=b"), "each once"),
         (("--rubric", "warmth"), "no such rubric"),
         (("--by", "model"), "config key 'm1'"),
-        (("--slice", "level"), "no column 'level'"),
+        (("--slice", "level"), "no column 'level' to slice by; they have voice, thinking, family"),
+        (("--slice", "voice"), "config key 'm1'"),
+        (("--slice", "rater"), "cannot be sliced by 'rater'"),
+        (("--slice", "voice", "--voices", "missing.yaml"), "missing.yaml: cannot be read"),
         (("--repeats", "error"), "repeats an earlier row's"),
         (("--resamples", "-1"), "-1 is not in the range"),
         (("--by", "family", "--families", "missing.yaml"), "missing.yaml: cannot be read"),
@@ -173,11 +176,37 @@ def test_tables_plots_and_page(six: Path, tmp_path: Path) -> None:
         "index.html",
         *(f"{t}.{x}" for t in ("leaderboard", "pairwise") for x in ("csv", "json", "parquet")),
     } <= names
-    assert {"forest-overall.svg", "forest-overall.png"} <= names
+    assert {f"{chart}-overall.{kind}" for chart in ("forest", "pairs") for kind in ("svg", "png")} <= names
+    page = (out / "index.html").read_text()
+    assert all(f'href="{chart}-overall.svg"' in page for chart in ("forest", "pairs"))
     rows = json.loads((out / "leaderboard.json").read_text())
     entities = found["fits"][0]["entities"]
     assert [r["entity"] for r in rows] == [e["entity"] for e in entities]
     assert [r["elo"] for r in rows] == pytest.approx([e["elo"] for e in entities], abs=1e-5)
+
+
+def test_slices_by_any_column_or_what_answers_share(keyed: Path, tmp_path: Path) -> None:
+    banded = tmp_path / "banded.csv"
+    bands = pl.col("rater").str.slice(1).cast(pl.Int64) % 3
+    pl.read_csv(keyed).with_columns(age_band=bands, excluded_by=pl.lit("someone")).write_csv(banded)
+    by_band = document(banded, "--slice", "age_band", "--resamples", "20")
+    assert [f["slice"]["value"] for f in by_band["fits"]] == ["0", "1", "2"]
+    assert by_band["slicing"]["n_outside"] == 0
+    by_voice = document(banded, "--slice", "voice", "--by", "model", "--resamples", "20")
+    assert [f["slice"] for f in by_voice["fits"]] == [{"dimension": "voice", "value": "f"}]
+    assert by_voice["slicing"]["slices"][0]["n_ratings"] + by_voice["slicing"]["n_outside"] == 400
+    kinds = tmp_path / "kinds.yaml"
+    kinds.write_text("warm: ['x|f', 'x|m', 'y|f']\ncool: ['z|f']\n")
+    by_kind = document(banded, "--slice", "voice", "--voices", kinds, "--resamples", "0")
+    assert [sorted({e["entity"][0] for e in f["entities"]}) for f in by_kind["fits"]] == [["x", "y"]]
+
+
+def test_a_voice_of_two_kinds_is_refused(keyed: Path, tmp_path: Path) -> None:
+    kinds = tmp_path / "kinds.yaml"
+    kinds.write_text("warm: ['x|f']\ncool: ['x|f']\n")
+    done = call(keyed, "--slice", "voice", "--voices", kinds)
+    assert done.exit_code == 2
+    assert "voice 'x|f' is in two kinds" in " ".join(done.stderr.split())
 
 
 def test_nothing_to_rank_is_a_wrong_call(tmp_path: Path) -> None:

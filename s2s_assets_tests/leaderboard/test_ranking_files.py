@@ -2,6 +2,7 @@
 
 import json
 from pathlib import Path
+from xml.etree import ElementTree as ET
 
 import polars as pl
 
@@ -32,6 +33,7 @@ def test_names_are_shown_exactly_and_file_names_are_safe(tmp_path: Path, hostile
     made = {p.name for p in page.parent.iterdir()}
     assert {"index.html", "forest-overall.svg", "forest-overall.png", "pairwise.parquet"} <= made
     assert sum(name.startswith("forest-") and name.endswith(".png") for name in made) == 2
+    assert sum(name.startswith("pairs-") and name.endswith(".png") for name in made) == 2
     assert not list(tmp_path.glob("*.svg"))
 
 
@@ -40,6 +42,33 @@ def test_slices_alone_make_a_page(tmp_path: Path) -> None:
     text = page.read_text()
     assert "Overall by config, level L1" in text
     assert "By level: 2 slices" in text
+
+
+def test_every_slice_has_a_heat_map_and_the_page_leads_to_it(tmp_path: Path) -> None:
+    page = write_ranking(rank(ratings(("a", "b", "c"), ("overall", "x")), slice="level", resamples=0), tmp_path)
+    made = sorted(p.name for p in tmp_path.glob("pairs-*.svg"))
+    assert [name.rpartition("-")[0] for name in made] == [
+        f"pairs-{r}-{v}" for r in ("overall", "x") for v in ("L1", "L2")
+    ]
+    assert all(f'href="{name}"' in page.read_text() for name in made)
+    assert "Overall, level L1" in made_text(tmp_path / made[0])
+
+
+def made_text(path: Path) -> str:
+    return " ".join(ET.fromstring(path.read_bytes()).itertext())
+
+
+def test_groups_that_nothing_connects_share_a_heat_map_with_empty_cells(tmp_path: Path) -> None:
+    two = [ratings(names, ("overall",)) for names in (("a", "b"), ("c", "d"))]
+    write_ranking(rank(pl.concat(two), resamples=0), tmp_path)
+    label = ET.fromstring((tmp_path / "pairs-overall.svg").read_bytes()).get("aria-label") or ""
+    assert label.count(";") == 3, "four of twelve cells have a value"
+
+
+def test_a_very_large_heat_map_is_cut_and_says_so(tmp_path: Path) -> None:
+    names = tuple(f"m{k:02d}" for k in range(64))
+    write_ranking(rank(ratings(names, ("overall",), n=6000), resamples=0), tmp_path)
+    assert "the first 60 of 64 by rank" in made_text(tmp_path / "pairs-overall.svg")
 
 
 def test_a_name_that_always_wins_has_no_number(tmp_path: Path) -> None:
