@@ -46,17 +46,25 @@ Answerer = Callable[[bytes, Session], Awaitable[Answer]]
 """Prompt PCM (s16le mono 24 kHz) and session to answer."""
 
 
-class CascadeServices(Protocol):
-    """The three stages of a cascade; each is served at its own address."""
+class SpeechServices(Protocol):
+    """Recognition and speech."""
 
     async def transcribe(self, wav: bytes) -> str:
         """Text of a WAV file's speech."""
         ...
 
+    async def speak(self, text: str, voice_id: str) -> bytes:
+        """Speech as s16le mono PCM at 24 kHz."""
+        ...
+
+
+class TextServices(Protocol):
+    """Written replies."""
+
     async def reply(self, text: str, instructions: str, effort: str | None) -> str:
         """A written reply."""
         ...
 
-    async def speak(self, text: str, voice_id: str) -> bytes:
-        """Speech as s16le mono PCM at 24 kHz."""
-        ...
+
+class CascadeServices(SpeechServices, TextServices, Protocol):
+    """The three stages of a cascade."""

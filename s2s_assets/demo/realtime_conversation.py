@@ -5,7 +5,7 @@ What a client meets: `session.created` at once, with server turn detection on an
 an append at most 15 MiB); no answer before `response.create`, and one answer at a time; the whole ladder of events of an
 answer, each with an `event_id`; `rate_limits.updated` after it.
 
-The methods of `Conversation` are the hooks by which a test's emulator misbehaves.
+The methods of `Conversation` are the hooks by which a test's emulator misbehaves, or speaks another dialect.
 """
 
 import asyncio
@@ -38,15 +38,30 @@ class Conversation:
 
     chunk_ms = 200
     """Audio in one delta."""
+    input_rate_hz = RATE_HZ
 
     def __init__(self, answer: Answerer, socket: ServerConnection, model: str) -> None:
         self.answer = answer
         self.socket = socket
-        self.session = default_session(new_name("sess"), model)
+        self.session = self.new_session(model)
         self.buffer = bytearray()
         self.prompt = b""
         self.prompt_item: str | None = None
+        self.kinds: list[str] = []
+        """Types of the client's messages so far."""
         self.responding: asyncio.Task[None] | None = None
+
+    def new_session(self, model: str) -> dict[str, Any]:
+        """The session before any update."""
+        return default_session(new_name("sess"), model)
+
+    def changed_session(self, changes: Mapping[str, Any]) -> dict[str, Any]:
+        """The session after an update.
+
+        Raises:
+            KeyError: a key that the service does not know, as a dotted path.
+        """
+        return apply_update(self.session, changes)
 
     async def run(self) -> None:
         """Serve the connection until the client leaves."""
@@ -91,6 +106,7 @@ class Conversation:
         Raises:
             RequestError: the event is unknown, malformed or out of place.
         """
+        self.kinds.append(str(message.get("type")))
         match message.get("type"):
             case "session.update":
                 await self.update(message.get("session") or {})
@@ -113,7 +129,7 @@ class Conversation:
     async def update(self, changes: Mapping[str, Any]) -> None:
         """Merge a `session.update`, or refuse all of it."""
         try:
-            self.session = apply_update(self.session, changes)
+            self.session = self.changed_session(changes)
         except KeyError as unknown:
             raise RequestError(
                 "unknown_parameter", f"Unknown parameter: '{unknown.args[0]}'.", unknown.args[0]
@@ -132,7 +148,7 @@ class Conversation:
 
     async def commit(self) -> None:
         """Make the buffer a message of the user."""
-        length_ms = len(self.buffer) / 2 / RATE_HZ * 1000
+        length_ms = len(self.buffer) / 2 / self.input_rate_hz * 1000
         if length_ms < _SHORTEST_COMMIT_MS:
             raise RequestError(
                 "input_audio_buffer_commit_empty",
@@ -195,14 +211,18 @@ class Conversation:
         voice = self.session["audio"]["output"]["voice"]
         return Session(self.session["model"], voice, self.session["instructions"], reasoning.get("effort"))
 
+    def wants_transcript(self) -> bool:
+        """Whether the client asked for the input transcript."""
+        return bool(self.session["audio"]["input"]["transcription"])
+
     async def transcribe(self, transcript: str | None) -> None:
         """The input transcript, for a client that asked for it."""
-        if transcript is None or not self.session["audio"]["input"]["transcription"]:
+        if transcript is None or not self.wants_transcript():
             return
         where = {"item_id": self.prompt_item, "content_index": 0}
         kind = "conversation.item.input_audio_transcription"
         await self.send(f"{kind}.delta", **where, delta=transcript, obfuscation=filler())
-        usage = {"type": "duration", "seconds": round(len(self.prompt) / 2 / RATE_HZ)}
+        usage = {"type": "duration", "seconds": round(len(self.prompt) / 2 / self.input_rate_hz)}
         await self.send(f"{kind}.completed", **where, transcript=transcript, usage=usage)
 
     async def speak(self, response: str, answer: Answer) -> None:

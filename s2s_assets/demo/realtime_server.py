@@ -1,6 +1,6 @@
 """The server side of the OpenAI Realtime protocol: connections taken or refused, each served by a `Conversation`.
 
-An upgrade without a bearer token is answered with 401, one without a model with 400.
+An upgrade at another path is answered with 404, one without a bearer token with 401, one without a model with 400.
 """
 
 import json
@@ -24,6 +24,8 @@ class RealtimeServer:
         port: port to listen on; 0 takes a free one.
         conversation: class of a connection.
     """
+
+    path = "/v1/realtime"
 
     def __init__(
         self,
@@ -58,17 +60,23 @@ class RealtimeServer:
         await self._server.wait_closed()
 
     def refuse(self, connection: ServerConnection, request: Request) -> Response | None:
-        """An HTTP answer to an upgrade that is not served: no key, no model."""
+        """An HTTP answer to an upgrade that is not served: another path, no key, no model."""
+        if urlsplit(request.path).path != self.path:
+            return refusal(connection, 404, "not_found", f"There is nothing at {urlsplit(request.path).path}.")
         scheme, _, key = request.headers.get("Authorization", "").partition(" ")
         if scheme != "Bearer" or not key.strip():
             return refusal(connection, 401, "invalid_api_key", "You didn't provide an API key.")
-        if not model_of(request):
+        if not self.model_of(request):
             return refusal(connection, 400, "missing_model", "You must provide a model parameter.")
         return None
 
+    def model_of(self, request: Request) -> str:
+        """The model that an address names; empty where it names none."""
+        return parse_qs(urlsplit(request.path).query).get("model", [""])[0]
+
     async def _serve(self, socket: ServerConnection) -> None:
         assert socket.request is not None
-        await self._conversation(self._answer, socket, model_of(socket.request)).run()
+        await self._conversation(self._answer, socket, self.model_of(socket.request)).run()
 
 
 def refusal(connection: ServerConnection, status: int, code: str, message: str) -> Response:
@@ -78,8 +86,3 @@ def refusal(connection: ServerConnection, status: int, code: str, message: str) 
     del response.headers["Content-Type"]
     response.headers["Content-Type"] = "application/json"
     return response
-
-
-def model_of(request: Request) -> str:
-    """The model that an address names; empty where it names none."""
-    return parse_qs(urlsplit(request.path).query).get("model", [""])[0]

@@ -64,13 +64,20 @@ def default_session(name: str, model: str) -> dict[str, Any]:
     }
 
 
-def apply_update(session: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:
+def apply_update(
+    session: Mapping[str, Any], changes: Mapping[str, Any], keys: Mapping[str, Any] = _KEYS
+) -> dict[str, Any]:
     """The session with an update merged deeply.
+
+    Args:
+        session: as it was.
+        changes: the update.
+        keys: those that the service knows, level by level; an empty mapping stands for any value.
 
     Raises:
         KeyError: a key that the service does not know, as a dotted path; nothing of the update holds then.
     """
-    _check(changes, _KEYS, "session")
+    _check(changes, keys, "session")
     return _merge(session, changes)
 
 

@@ -1,12 +1,30 @@
-"""An emulator by hand: `python -m s2s_assets_tests.emulators openai --port 8701 --scenario plain`."""
+"""An emulator by hand: `python -m s2s_assets_tests.emulators openai --port 8701 --scenario plain`.
+
+`--scenario help` lists what a protocol's emulator can do. `cascade` is `elevenlabs` and `openai_responses` on one port.
+"""
 
 import argparse
 import asyncio
+import contextlib
+from typing import Any
 
 from s2s_assets_tests.emulators.cascade import CascadeEmulator
+from s2s_assets_tests.emulators.dashscope import DashScopeEmulator
+from s2s_assets_tests.emulators.elevenlabs import ElevenLabsEmulator
 from s2s_assets_tests.emulators.openai import OpenAIEmulator
+from s2s_assets_tests.emulators.openai_responses import ResponsesEmulator
+from s2s_assets_tests.emulators.vllm_omni import VllmOmniEmulator
+from s2s_assets_tests.emulators.xai import XaiEmulator
 
-EMULATORS = {"openai": OpenAIEmulator, "cascade": CascadeEmulator}
+EMULATORS: dict[str, Any] = {
+    "openai": OpenAIEmulator,
+    "xai": XaiEmulator,
+    "dashscope": DashScopeEmulator,
+    "vllm_omni": VllmOmniEmulator,
+    "elevenlabs": ElevenLabsEmulator,
+    "openai_responses": ResponsesEmulator,
+    "cascade": CascadeEmulator,
+}
 
 
 async def serve(protocol: str, scenario: str, port: int) -> None:
@@ -15,10 +33,18 @@ async def serve(protocol: str, scenario: str, port: int) -> None:
         await asyncio.Event().wait()
 
 
-if __name__ == "__main__":
+def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("protocol", choices=EMULATORS)
     parser.add_argument("--scenario", default="plain")
     parser.add_argument("--port", type=int, default=0)
     given = parser.parse_args()
-    asyncio.run(serve(given.protocol, given.scenario, given.port))
+    known = EMULATORS[given.protocol].names()
+    if given.scenario not in known:
+        parser.error(f"{given.protocol} has the scenarios {', '.join(known)}")
+    with contextlib.suppress(KeyboardInterrupt):
+        asyncio.run(serve(given.protocol, given.scenario, given.port))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,79 +1,72 @@
-"""The OpenAI Realtime service on loopback, with a scenario for each way in which it is known to behave.
+"""The OpenAI Realtime service on loopback: gpt-realtime-2 with its phases, its limits and its older event names."""
 
-Extends the demo's server: what is not a scenario's own is the server's. An emulator plays one scenario a connection;
-after the last of its list, that one over and over. `seen` holds what each connection sent.
-"""
+from collections.abc import Mapping
+from typing import Any, ClassVar
 
-import itertools
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-
-from websockets.asyncio.server import ServerConnection
-from websockets.http11 import Request, Response
-
-from s2s_assets.demo.answers import Answer, Session
-from s2s_assets.demo.realtime_server import RealtimeServer, model_of, refusal
-from s2s_assets_tests.emulators.openai_scenarios import SCENARIOS
-
-REFUSALS: dict[str, tuple[int, str, dict[str, str]]] = {
-    "http_401": (401, "invalid_api_key", {}),
-    "http_403": (403, "unsupported_country_region_territory", {}),
-    "http_404": (404, "model_not_found", {}),
-    "http_429": (429, "rate_limit_exceeded", {"Retry-After": "0.02"}),
-    "http_429_quota": (429, "insufficient_quota", {}),
-    "http_503": (503, "service_unavailable", {}),
-}
+from s2s_assets.demo.answers import Answer
+from s2s_assets.demo.realtime_conversation import Conversation
+from s2s_assets.demo.realtime_events import RATE_LIMITS
+from s2s_assets_tests.emulators import voices
+from s2s_assets_tests.emulators.realtime import RealtimeEmulator
+from s2s_assets_tests.emulators.realtime_scenarios import WAYS, Scenario
+from s2s_assets_tests.emulators.realtime_shapes import Interleaved
 
 
-@dataclass(frozen=True)
-class Seen:
-    """One turn that a client asked an answer for."""
+class FunctionCall(Conversation):
+    """Commentary, and then a tool call instead of an answer."""
 
-    prompt: bytes
-    session: Session
+    def completed(self, response: str, answer: Answer) -> dict[str, Any]:
+        done = super().completed(response, answer)
+        call = {"id": "item_call", "type": "function_call", "status": "completed", "name": "look_up", "arguments": "{}"}
+        return {**done, "output": [*done["output"], call]}
 
 
-class OpenAIEmulator(RealtimeServer):
-    """Plays scenarios; `seen` has the turns, of which `on_turn` is told; `connections` counts upgrades, refused ones too."""
+class LimitsFirst(Conversation):
+    """`rate_limits.updated` before the answer instead of after it."""
 
-    def __init__(
-        self,
-        scenarios: str | Sequence[str] = "plain",
-        *,
-        port: int = 0,
-        on_turn: Callable[[int], None] | None = None,
-    ) -> None:
-        super().__init__(self._answer_as, port=port)
-        self._on_turn = on_turn
-        names = [scenarios] if isinstance(scenarios, str) else list(scenarios)
-        self._plays = itertools.chain(names, itertools.repeat(names[-1]))
-        self._playing: dict[ServerConnection, str] = {}
-        self.seen: list[Seen] = []
-        self.connections = 0
+    async def speak(self, response: str, answer: Answer) -> None:
+        await self.send("rate_limits.updated", rate_limits=RATE_LIMITS)
+        await super().speak(response, answer)
 
-    async def _answer_as(self, pcm: bytes, session: Session) -> Answer:
-        raise AssertionError("each connection has its own answerer")
+    async def finish(self, response: str, answer: Answer) -> None:
+        await self.send("response.done", response=self.completed(response, answer))
 
-    def refuse(self, connection: ServerConnection, request: Request) -> Response | None:
-        self.connections += 1
-        scenario = next(self._plays)
-        self._playing[connection] = scenario
-        if scenario not in REFUSALS:
-            return super().refuse(connection, request)
-        status, code, headers = REFUSALS[scenario]
-        key = request.headers.get("Authorization", "").removeprefix("Bearer ")
-        response = refusal(connection, status, code, f"refused the key {key}")
-        response.headers.update(headers)
-        return response
 
-    async def _serve(self, socket: ServerConnection) -> None:
-        conversation, answer = SCENARIOS[self._playing.pop(socket)]
+class NoLimits(Conversation):
+    """Says nothing of its limits, as in some sessions."""
 
-        async def remembered(pcm: bytes, session: Session) -> Answer:
-            self.seen.append(Seen(pcm, session))
-            if self._on_turn is not None:
-                self._on_turn(len(self.seen))
-            return await answer(pcm, session)
+    async def send(self, kind: str, **fields: Any) -> None:
+        if kind != "rate_limits.updated":
+            await super().send(kind, **fields)
 
-        assert socket.request is not None
-        await conversation(remembered, socket, model_of(socket.request)).run()
+
+class OldNames(Conversation):
+    """Names its events as before general availability."""
+
+    async def send(self, kind: str, **fields: Any) -> None:
+        await super().send(kind.replace("response.output_audio", "response.audio"), **fields)
+
+
+class BothNames(Conversation):
+    """Says everything twice, for old clients and for new ones."""
+
+    async def send(self, kind: str, **fields: Any) -> None:
+        await super().send(kind, **fields)
+        if kind.startswith("response.output_audio"):
+            await super().send(kind.replace("response.output_audio", "response.audio"), **fields)
+
+
+class OpenAIEmulator(RealtimeEmulator):
+    """Everything of `WAYS`, and what only this service does."""
+
+    scenarios: ClassVar[Mapping[str, Scenario]] = WAYS | {
+        "commentary_and_final": (Conversation, voices.commentary_and_final),
+        "commentary_only": (Conversation, voices.commentary_only),
+        "commentary_and_function_call": (FunctionCall, voices.commentary_only),
+        "interleaved_commentary": (Interleaved, voices.commentary_and_final),
+        "no_phase": (Conversation, voices.no_phase),
+        "limits_first": (LimitsFirst, voices.plain),
+        "no_limits": (NoLimits, voices.plain),
+        "old_names": (OldNames, voices.plain),
+        "both_names": (BothNames, voices.plain),
+    }

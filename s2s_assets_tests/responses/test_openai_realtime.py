@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 
 from s2s_assets.responses import Outcome, Prompt, Request, exchange
 from s2s_assets.responses.providers.websocket import schedule
-from s2s_assets_tests.emulators.openai import REFUSALS, OpenAIEmulator
-from s2s_assets_tests.emulators.openai_scenarios import SCENARIOS
+from s2s_assets_tests.emulators.openai import OpenAIEmulator
 from s2s_assets_tests.emulators.voices import COMMENTARY, FINAL, HEARD, item
 from s2s_assets_tests.responses.conftest import IMPATIENT, KEY, QUICK
 
@@ -29,11 +28,16 @@ ANSWERED = [
     "sparse_echo",
     "error_aside",
     "odd_values",
+    "late_audio",
+    "other_response",
+    "no_limits",
+    "both_names",
 ]
 FAILED: dict[str, tuple[str, str, bool]] = {
     "commentary_only": ("empty_audio", "commentary_only", False),
     "commentary_and_function_call": ("empty_audio", "commentary_only", False),
     "no_audio": ("empty_audio", "no_audio", False),
+    "old_names": ("empty_audio", "no_audio", False),
     "silence": ("silent_audio", "silent", False),
     "half_a_sample": ("invalid_audio", "odd_bytes", False),
     "rate_limited": ("rate_limited", "rate_limit_exceeded", True),
@@ -47,6 +51,7 @@ FAILED: dict[str, tuple[str, str, bool]] = {
     "close_1000": ("truncated", "closed_1000", True),
     "close_before_audio": ("provider_error", "closed_1001", True),
     "keeps_vad": ("provider_error", "session_mismatch", False),
+    "other_session": ("provider_error", "session_mismatch", False),
     "refuses_session": ("provider_error", "unknown_parameter", False),
     "never_configured": ("timeout", "configuration_timeout", True),
     "never_answers": ("timeout", "first_event_timeout", True),
@@ -70,7 +75,7 @@ ITEMS = ["commentary_and_final", "interleaved", "interleaved_commentary", "two_i
 
 
 def test_every_scenario_has_an_expectation() -> None:
-    assert {*ANSWERED, *FAILED, *ITEMS} == {*SCENARIOS, *REFUSALS}
+    assert {*ANSWERED, *FAILED, *ITEMS} == set(OpenAIEmulator.names())
 
 
 @pytest.mark.parametrize("scenario", ANSWERED)
@@ -211,7 +216,7 @@ def test_nobody_listens(realtime_request: Callable[..., Request], prompt: Prompt
     assert (outcome.status, outcome.code, outcome.retryable) == ("provider_error", "connection_failed", True)
 
 
-@pytest.mark.parametrize("scenario", [*SCENARIOS, *REFUSALS])
+@pytest.mark.parametrize("scenario", OpenAIEmulator.names())
 def test_a_planted_key_is_nowhere(scenario: str, openai_turn: Turn) -> None:
     terms = {"terms": IMPATIENT} if FAILED.get(scenario, ("",))[0] == "timeout" else {}
     outcome, _ = openai_turn(scenario, **terms)
