@@ -11,6 +11,7 @@ from typing import Any
 from s2s_assets_tests.emulators.cascade import CascadeEmulator
 from s2s_assets_tests.emulators.dashscope import DashScopeEmulator
 from s2s_assets_tests.emulators.elevenlabs import ElevenLabsEmulator
+from s2s_assets_tests.emulators.gemini import GeminiEmulator
 from s2s_assets_tests.emulators.openai import OpenAIEmulator
 from s2s_assets_tests.emulators.openai_responses import ResponsesEmulator
 from s2s_assets_tests.emulators.vllm_omni import VllmOmniEmulator
@@ -19,6 +20,7 @@ from s2s_assets_tests.emulators.xai import XaiEmulator
 EMULATORS: dict[str, Any] = {
     "openai": OpenAIEmulator,
     "xai": XaiEmulator,
+    "gemini": GeminiEmulator,
     "dashscope": DashScopeEmulator,
     "vllm_omni": VllmOmniEmulator,
     "elevenlabs": ElevenLabsEmulator,

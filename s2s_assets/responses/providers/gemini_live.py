@@ -95,12 +95,13 @@ class GeminiLive(WebsocketAdapter):
         return ({"realtimeInput": {"activityEnd": {}}},)
 
     def patience_s(self) -> float:
-        """For a turn's end as long as its audio lasts and more; then shortly for a transcript or usage that is due."""
+        """For a turn's end as long as its audio lasts and more; then shortly for a transcript, or usage that is due."""
         grace_s = self.request.terms.grace_s
         if self._ending is None:
             return len(self.recorder.final) / 2 / self.output_rate_hz + 5 * grace_s
-        unheard = self.recorder.input_transcript is None and "inputAudioTranscription" in self.configuration()["setup"]
-        return grace_s if unheard or self.recorder.usage is None else 0.0
+        # the last fragment of a transcript does not say that it is the last
+        due = "inputAudioTranscription" in self.configuration()["setup"] or self.recorder.usage is None
+        return grace_s if due else 0.0
 
     async def run(self, prompt: Prompt) -> None:
         """One turn; whether it was rejected is known at its very end."""
@@ -136,8 +137,9 @@ class GeminiLive(WebsocketAdapter):
             kind = _PCM.fullmatch(blob.get("mimeType", "audio/pcm"))
             rate_hz = int(kind[1] or self._rate_hz) if kind else None
             if rate_hz is None or (self.recorder.reached("first_audio") and rate_hz != self._rate_hz):
-                message = f"audio is {blob['mimeType']!r}; expected PCM of one rate"
-                raise ExchangeError("invalid_audio", "unexpected_format", message)
+                raise ExchangeError(
+                    "invalid_audio", "unexpected_format", f"audio is {blob['mimeType']!r}, not PCM of one rate"
+                )
             self._rate_hz = rate_hz
             self.recorder.audio(self.recorder.item("answer"), decoded(blob.get("data")))
 
