@@ -13,6 +13,7 @@ from s2s_assets_tests.emulators.gemini_scenarios import SCENARIOS, Scenario
 from s2s_assets_tests.emulators.realtime import RealtimeEmulator
 
 REFUSALS: dict[str, tuple[int, str, dict[str, str]]] = {
+    "http_401": (401, "UNAUTHENTICATED", {}),
     "http_403": (403, "PERMISSION_DENIED", {}),
     "http_404": (404, "NOT_FOUND", {}),
     "http_429": (429, "RESOURCE_EXHAUSTED", {"Retry-After": "0.02"}),

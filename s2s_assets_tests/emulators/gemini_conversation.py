@@ -126,15 +126,14 @@ class LiveConversation:
             pass
 
     async def take(self, message: dict[str, Any]) -> None:
+        self.kinds += message
         if self.setup is None:
             if set(message) != {"setup"}:
                 raise ClosingError(1007, "setup must be the first message and only the first.")
-            self.kinds.append("setup")
             await self.configure(message["setup"])
         elif "setup" in message:
             raise ClosingError(1007, "setup must be the first message and only the first.")
         for kind, value in message.get("realtimeInput", {}).items():
-            self.kinds.append(kind)
             await self.realtime(kind, value)
 
     async def configure(self, setup: dict[str, Any]) -> None:

@@ -37,6 +37,16 @@ def test_codes(code: str | None, kind: str | None, expected: tuple[str, bool]) -
         (408, b"not json", ("provider_error", "http_408", True)),
         (429, b"", ("rate_limited", "http_429", True)),
         (429, b'{"error": {"code": "insufficient_quota"}}', ("provider_error", "insufficient_quota", False)),
+        (
+            429,
+            b'{"error": {"code": 429, "status": "RESOURCE_EXHAUSTED"}}',
+            ("rate_limited", "resource_exhausted", True),
+        ),
+        (
+            403,
+            b'{"error": {"code": 403, "status": "PERMISSION_DENIED"}}',
+            ("provider_error", "permission_denied", False),
+        ),
         (422, b'{"detail": [{"msg": "field required"}]}', ("provider_error", "http_422", False)),
         (404, b'{"detail": "Not Found"}', ("provider_error", "http_404", False)),
         (500, b"[1, 2]", ("provider_error", "http_500", True)),

@@ -99,6 +99,9 @@ def _detail(body: bytes) -> tuple[str | None, str]:
     if not isinstance(inner, dict):
         return None, inner if isinstance(inner, str) else text[:300]
     code = inner.get("code") or inner.get("status") or inner.get("type")
+    if isinstance(code, int) and isinstance(inner.get("status"), str):
+        # Google's form: a number that repeats the HTTP status, beside a name such as RESOURCE_EXHAUSTED
+        code = inner["status"].lower()
     return (str(code) if code else None), str(inner.get("message") or text[:300])
 
 
