@@ -1,14 +1,16 @@
 """What websocket protocols with JSON events have in common: connect, configure, send and read at the same time.
 
-One fresh connection an exchange, no limit on a message's size. The configuration is acknowledged and verified before
-any audio goes out. Audio goes out in frames, each when its last sample would have been spoken at the given pace, while
-a reader already takes events. Three deadlines are kept apart: connection and configuration; end of turn to first sign
-of an answer; idle time between events *of the answer* (a ping is none). A socket that closes before the answer is over
-is a failure, whatever the close code.
+One fresh connection an exchange, no limit on a message's size or on the number of unread ones: an answer is held whole
+anyway, and a full queue would keep the end of a failed one from being read. The configuration is acknowledged and
+verified before any audio goes out. Audio goes out in frames, each when its last sample would have been spoken at the
+given pace, while a reader already takes events. Three deadlines are kept apart: connection and configuration; end of
+turn to first sign of an answer; idle time between events *of the answer* (a ping is none). A socket that closes before
+the answer is over is a failure, whatever the close code.
 """
 
 import asyncio
 import json
+import logging
 from abc import abstractmethod
 from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
@@ -25,6 +27,9 @@ from s2s_assets.responses.providers.failures import connection_error, http_error
 from s2s_assets.responses.records import ExchangeError, Prompt
 
 STAGE = "realtime"
+_WIRE = logging.getLogger(f"{__name__}.wire")
+# one level lower the library writes every header of the upgrade, the key among them
+_WIRE.setLevel(logging.INFO)
 
 
 class Progress(Enum):
@@ -149,9 +154,11 @@ class WebsocketAdapter(Adapter):
                     address,
                     additional_headers=self.headers(),
                     max_size=None,
+                    max_queue=None,
                     open_timeout=None,
                     close_timeout=1,
                     proxy=None if is_loopback(address) else True,
+                    logger=_WIRE,
                 )
         except InvalidStatus as refused:
             response = refused.response

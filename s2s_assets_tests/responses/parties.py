@@ -1,0 +1,176 @@
+"""Every adapter with the emulator of its protocol: what the conformance suite runs over.
+
+A new adapter needs one more `Party`. Scenarios have one name for all; `plays` says what an emulator calls one, `cannot`
+why one does not exist in a protocol.
+"""
+
+import asyncio
+import io
+import wave
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from s2s_assets.responses import Outcome, Prompt, Request, Terms, exchange
+from s2s_assets.responses.providers import ADAPTERS
+from s2s_assets_tests.emulators.cascade import CascadeEmulator
+from s2s_assets_tests.emulators.dashscope import DashScopeEmulator
+from s2s_assets_tests.emulators.openai import OpenAIEmulator
+from s2s_assets_tests.emulators.vllm_omni import VllmOmniEmulator
+from s2s_assets_tests.emulators.voices import FINAL, item, speech
+from s2s_assets_tests.emulators.xai import XaiEmulator
+from s2s_assets_tests.responses.conftest import KEY, QUICK
+
+
+def as_items(prompt: bytes) -> bytes:
+    """What the realtime emulators say to a prompt."""
+    return item(None, FINAL, prompt).pcm
+
+
+@dataclass(frozen=True)
+class Party:
+    """An adapter, its emulator, and what a config of it says.
+
+    An emulator takes a scenario, is an async context manager, and has `url` and `prompts` (the audio of each turn).
+    """
+
+    adapter: str
+    emulator: Callable[[str], Any]
+    voice: str
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    thinking: str = "none"
+    answer: Callable[[bytes], bytes] = as_items
+    """Prompt as it came → the final audio of the scenario `plain`."""
+    plays: Mapping[str, str] = field(default_factory=dict)
+    cannot: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def is_websocket(self) -> bool:
+        """Whether the turn is sent over a websocket."""
+        return "realtime" in ADAPTERS[self.adapter].stages
+
+    def request(self, url: str, terms: Terms = QUICK, key: str = KEY, **settings: Any) -> Request:
+        """A request at an address."""
+        stages = ADAPTERS[self.adapter].stages
+        return Request(
+            config=f"{self.adapter}|{self.voice}|{self.thinking}",
+            adapter=self.adapter,
+            settings={**self.settings, **settings},
+            instruction="You are a helpful voice assistant",
+            voice=self.voice,
+            thinking=self.thinking,
+            addresses=dict.fromkeys(stages, url),
+            providers=dict.fromkeys(stages, "test"),
+            keys=dict.fromkeys(stages, key) if key else {},
+            terms=terms,
+        )
+
+    def prompt(self, seconds: float = 1.25) -> Prompt:
+        """A prompt at the adapter's rate."""
+        rate_hz = ADAPTERS[self.adapter].input_rate_hz
+        return Prompt(speech("prompt", seconds * rate_hz / 24_000), rate_hz)
+
+    def turn(self, scenario: str = "plain", **request: Any) -> tuple[Outcome, Any]:
+        """One exchange with the emulator in a scenario; whatever comes of it, the key is not in it."""
+
+        async def play() -> tuple[Outcome, Any]:
+            async with self.emulator(self.plays.get(scenario, scenario)) as emulator:
+                return await exchange(self.request(emulator.url, **request), self.prompt()), emulator
+
+        outcome, emulator = asyncio.run(play())
+        assert KEY not in repr(outcome)
+        return outcome, emulator
+
+
+def samples(audio: bytes) -> bytes:
+    """PCM of a prompt as an emulator got it: bare, or in a WAV file."""
+    if not audio.startswith(b"RIFF"):
+        return audio
+    with wave.open(io.BytesIO(audio)) as file:
+        return file.readframes(file.getnframes())
+
+
+_NO_MARK = {"commentary_and_final": "provisional audio is not marked in this protocol"}
+_REALTIME = {"close_mid_audio": "close_1011", "unknown_events": "unknown_events"}
+
+OPENAI = Party(
+    "openai_realtime",
+    OpenAIEmulator,
+    "marin",
+    {"model": "gpt-realtime-2.1", "transcription": "gpt-4o-mini-transcribe"},
+    thinking="high",
+    plays=_REALTIME,
+)
+COMPATIBLE = Party(
+    "openai_compatible",
+    OpenAIEmulator,
+    "marin",
+    {"model": "house-model", "transcription": "house-asr"},
+    plays=_REALTIME,
+)
+XAI = Party(
+    "xai_realtime",
+    XaiEmulator,
+    "ara",
+    {"model": "grok-voice-think-fast-2.0"},
+    thinking="high",
+    plays=_REALTIME,
+    cannot=_NO_MARK,
+)
+QWEN = Party(
+    "qwen_realtime",
+    DashScopeEmulator,
+    "Cherry",
+    {"model": "qwen3-omni-flash-realtime", "transcription": "gummy-realtime-v1"},
+    plays=_REALTIME,
+    cannot=_NO_MARK,
+)
+VLLM_OMNI = Party(
+    "vllm_omni",
+    VllmOmniEmulator,
+    "ethan",
+    {"model": "Qwen/Qwen3-Omni-30B-A3B-Instruct"},
+    answer=speech,
+    plays={
+        "no_audio": "text_only",
+        "big_delta": "long",
+        "unknown_events": "unknown_fields",
+        "close_mid_audio": "cut",
+        "close_before_audio": "cut_at_once",
+        "rate_limited": "http_429",
+        "http_401": "needs_key",
+        "incomplete": "length",
+    },
+    cannot={**_NO_MARK, "never_configured": "one request, nothing to configure"},
+)
+CASCADE = Party(
+    "cascade",
+    CascadeEmulator,
+    "21m00",
+    answer=lambda _: speech(f"21m00:{FINAL}"),
+    plays={
+        "no_audio": "tts_empty",
+        "silence": "tts_silent",
+        "half_a_sample": "tts_odd",
+        "big_delta": "tts_long",
+        "odd_chunks": "plain",
+        "unknown_events": "llm_unknown",
+        "close_mid_audio": "tts_cut",
+        "close_before_audio": "tts_cut_at_once",
+        "rate_limited": "llm_429",
+        "http_401": "stt_401",
+        "http_429": "stt_429",
+        "http_503": "stt_503",
+        "incomplete": "llm_incomplete",
+        "content_filter": "llm_filtered",
+        "never_answers": "stt_never_answers",
+        "stalls": "tts_stalls",
+        "not_json": "llm_not_json",
+        "echoes_key": "stt_echoes_key",
+    },
+    cannot={
+        "not_base64": "the speech stage sends bytes",
+        "never_configured": "three requests, nothing to configure",
+    },
+)
+PARTIES = (OPENAI, COMPATIBLE, XAI, QWEN, VLLM_OMNI, CASCADE)
