@@ -16,8 +16,9 @@ Strengths are the design's, entities in ascending order; profiles are drawn anew
 variance), one that the rubrics of its group share (`block`), the rest its own. e is made normal so, then taken through
 normal to logistic quantiles: its margin is exactly logistic.
 
-**Shape.** A unit is a rater on a prompt and rates `pairs_per_unit` pairs by all rubrics. Raters have equally many units, and
-prompts, and all pairs are compared equally often, up to one; who meets what is random, and so is which of a pair is a.
+**Shape.** A unit is a rater on a prompt and rates `pairs_per_unit` pairs by all rubrics. Raters have equally many units, or
+log-normally uneven ones (`load_sd`); prompts have equally many, and all pairs are compared equally often, up to one. Who
+meets what is random, and so is which of a pair is a.
 """
 
 from dataclasses import dataclass, replace
@@ -48,6 +49,8 @@ class Design:
     strengths: tuple[float, ...] = ()
     thresholds: tuple[float, ...] = (0.45, 1.6, 3.0)
     pairs_per_unit: int = 1
+    load_sd: float = 0.0
+    """Spread of the logarithm of the raters' loads; 0: equal loads."""
     rubrics: tuple[str, ...] = (OVERALL,)
     groups: tuple[int, ...] = ()
     """Group of each rubric, from 0; empty: all are of one."""
@@ -131,13 +134,22 @@ def _plan(design: Design, rng: np.random.Generator) -> tuple[Ints, Ints, Ints, I
     """Rater, prompt, first and second entity of each rating, balanced."""
     n, each = design.ratings, design.pairs_per_unit
     n_units = -(-n // each)
-    rater, prompt = (rng.permutation(np.arange(n_units) % size) for size in (design.raters, design.prompts))
+    rater = _raters(design, n_units, rng)
+    prompt = rng.permutation(np.arange(n_units) % design.prompts)
     first, second = np.triu_indices(design.entities, 1)
     rounds = np.tile(np.arange(len(first)), (-(-n // len(first)), 1))
     pair = rng.permuted(rounds, axis=1).ravel()[:n]
     swapped = rng.integers(2, size=n, dtype=np.int8) == 1
     a, b = np.where(swapped, second[pair], first[pair]), np.where(swapped, first[pair], second[pair])
     return np.repeat(rater, each)[:n], np.repeat(prompt, each)[:n], a, b
+
+
+def _raters(design: Design, n_units: int, rng: np.random.Generator) -> Ints:
+    """(units,) the rater of each."""
+    if design.load_sd == 0:
+        return rng.permutation(np.arange(n_units) % design.raters)
+    load = np.exp(design.load_sd * rng.standard_normal(design.raters))
+    return rng.choice(design.raters, n_units, p=load / load.sum())
 
 
 def _strengths(design: Design, rng: np.random.Generator) -> Floats:

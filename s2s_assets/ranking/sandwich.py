@@ -17,7 +17,7 @@ from scipy.special import stdtrit
 from s2s_assets.ranking.clusters import ClusteredScores
 from s2s_assets.ranking.counts import Problem
 from s2s_assets.ranking.ordinal import SINGULAR, OrdinalFit
-from s2s_assets.study import Floats
+from s2s_assets.study import Floats, Ints
 
 _CLIPPED = 0.05
 """Share of a standard error that clipping may change before it is said."""
@@ -35,7 +35,7 @@ class Sandwich:
     covariance: Floats | None = None
     """(E, E) of the centred strengths, zero where unbounded; None where there is none."""
     degrees: int = 0
-    """Of the t distribution."""
+    """Effective raters or prompts, whichever are fewer, less one: what claims about all pairs rest on."""
 
 
 def sandwich(problem: Problem, ordinal: OrdinalFit, scores: ClusteredScores | None = None) -> Sandwich:
@@ -59,8 +59,14 @@ def sandwich(problem: Problem, ordinal: OrdinalFit, scores: ClusteredScores | No
     se = np.sqrt(np.where(finite, np.diag(covariance), np.nan))
     se = np.where(se > 0, se, np.nan)
     reason = "sandwich covariance was not positive: negative eigenvalues were set to zero" if clipped else None
-    degrees = min(n_raters, n_prompts) - 1
-    return Sandwich(se, float(stdtrit(degrees, 0.975)), reason, covariance, degrees)
+    degrees = max(round(min(effective_clusters(problem.rater), effective_clusters(problem.prompt))) - 1, 1)
+    return Sandwich(se, float(stdtrit(min(n_raters, n_prompts) - 1, 0.975)), reason, covariance, degrees)
+
+
+def effective_clusters(cluster: Ints) -> float:
+    """(Σ n)² / Σ n² of the ratings n in each cluster: as many equally large ones would be worth the same."""
+    sizes = np.bincount(cluster).astype(np.float64)
+    return float(sizes.sum() ** 2 / (sizes @ sizes))
 
 
 def strength_rows(ordinal: OrdinalFit) -> Floats:

@@ -10,7 +10,7 @@ from scipy.special import stdtrit
 from scipy.stats import studentized_range
 
 from s2s_assets.ranking.ordinal import fit_ordinal
-from s2s_assets.ranking.sandwich import Sandwich, sandwich
+from s2s_assets.ranking.sandwich import Sandwich, effective_clusters, sandwich
 from s2s_assets.ranking.simultaneous import compact_letters, simultaneous, told_apart
 from s2s_assets_tests.ranking.cases import parts, simulated
 
@@ -92,6 +92,17 @@ def test_equal_entities_are_rarely_told_apart() -> None:
         assert found is not None
         false += bool(told_apart(fit.strengths, found))
     assert false <= 9  # 5 % of 80 is 4, with a Monte-Carlo error of 2
+
+
+def test_claims_rest_on_the_raters_that_do_the_work() -> None:
+    """Equal loads count as they are; where one rater of twenty gives half of the ratings, there are about four."""
+    assert effective_clusters(np.repeat(np.arange(20), 30)) == pytest.approx(20)
+    assert effective_clusters(np.array([3, 3, 3, 7])) == pytest.approx(1.6)
+    rows = simulated(1200, [0.3, 0.0, -0.3], raters=20, prompts=60, rater_sd=0.3, seed=3)
+    heavy = [("r0", *row[1:]) if k % 2 else row for k, row in enumerate(rows)]
+    for study, degrees in ((rows, 19), (heavy, 3)):
+        _, _, (problem,) = parts(study)
+        assert sandwich(problem, fit_ordinal(problem)).degrees == pytest.approx(degrees, abs=1)
 
 
 def test_entities_without_an_error_are_not_compared() -> None:
