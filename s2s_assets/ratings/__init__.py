@@ -9,6 +9,7 @@ from s2s_assets.ratings.leases import Assignment, Handout, expire_leases, heartb
 from s2s_assets.ratings.options import columns_option, scores_option
 from s2s_assets.ratings.planted import plant, planted_strengths
 from s2s_assets.ratings.quality import QUALITY_VERSION, RATER_QUALITY, QualityRules, rater_quality_table
+from s2s_assets.ratings.reading import Reading, reading_options
 from s2s_assets.ratings.settled import Settled, settled_version
 from s2s_assets.ratings.snapshot import EXCLUSION_RULES, RATINGS, snapshot
 from s2s_assets.ratings.store import Rater, RatingsStore, enrol, status, utc_now
@@ -29,6 +30,7 @@ __all__ = [
     "Rater",
     "RatingsFile",
     "RatingsStore",
+    "Reading",
     "RepeatsRule",
     "Settled",
     "as_written",
@@ -46,6 +48,7 @@ __all__ = [
     "rater_quality_table",
     "rating_tasks_table",
     "read_ratings",
+    "reading_options",
     "restore",
     "scores_option",
     "settled_version",

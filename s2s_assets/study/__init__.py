@@ -17,6 +17,7 @@ from s2s_assets.study.errors import (
 )
 from s2s_assets.study.findings import Finding
 from s2s_assets.study.freeze import FreezeReader, Frozen, Take
+from s2s_assets.study.groups import families_of, read_groups
 from s2s_assets.study.keys import NO_THINKING, ConfigKey
 from s2s_assets.study.load import StudyFolder, load_study
 from s2s_assets.study.models import (
@@ -94,11 +95,13 @@ __all__ = [
     "Voice",
     "canonical_json",
     "digest",
+    "families_of",
     "generator",
     "load_study",
     "load_truth",
     "percent",
     "plural",
+    "read_groups",
     "seed",
     "sha256_hex",
 ]

@@ -11,6 +11,7 @@ import json
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any, ParamSpec, TypeVar
 
 import click
@@ -38,6 +39,24 @@ def emit(document: Any) -> None:
         ValueError: NaN or infinity in the document.
     """
     click.echo(json.dumps(document, ensure_ascii=False, allow_nan=False, indent=1))
+
+
+def remark(line: str) -> None:
+    """Say one line on standard error, as it is."""
+    console.print(line, markup=False, soft_wrap=True)
+
+
+@contextmanager
+def writing(out: Path) -> Iterator[None]:
+    """Write into a folder that the caller named.
+
+    Raises:
+        InputError: it cannot be written.
+    """
+    try:
+        yield
+    except OSError as error:
+        raise InputError(f"--out {out}: cannot be written ({error.strerror}); name another folder") from error
 
 
 def guard(command: Callable[P, R]) -> Callable[P, R]:
