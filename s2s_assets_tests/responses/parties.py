@@ -1,7 +1,7 @@
 """Every adapter with the emulator of its protocol: what the conformance suite runs over.
 
-A new adapter needs one more `Party`. Scenarios have one name for all; `plays` says what an emulator calls one, `cannot`
-why one does not exist in a protocol.
+A new adapter needs one more `Party`. Scenarios have one name for all; `plays` says what an emulator calls one, `codes`
+what a service calls a failure in its own words, `cannot` why a scenario, or the model's name, does not exist in a protocol.
 """
 
 import asyncio
@@ -15,6 +15,7 @@ from s2s_assets.responses import Outcome, Prompt, Request, Terms, exchange
 from s2s_assets.responses.providers import ADAPTERS
 from s2s_assets_tests.emulators.cascade import CascadeEmulator
 from s2s_assets_tests.emulators.dashscope import DashScopeEmulator
+from s2s_assets_tests.emulators.gemini import GeminiEmulator
 from s2s_assets_tests.emulators.openai import OpenAIEmulator
 from s2s_assets_tests.emulators.vllm_omni import VllmOmniEmulator
 from s2s_assets_tests.emulators.voices import FINAL, item, speech
@@ -42,6 +43,7 @@ class Party:
     answer: Callable[[bytes], bytes] = as_items
     """Prompt as it came → the final audio of the scenario `plain`."""
     plays: Mapping[str, str] = field(default_factory=dict)
+    codes: Mapping[str, str] = field(default_factory=dict)
     cannot: Mapping[str, str] = field(default_factory=dict)
 
     @property
@@ -117,6 +119,26 @@ XAI = Party(
     plays=_REALTIME,
     cannot=_NO_MARK,
 )
+GEMINI = Party(
+    "gemini_live",
+    GeminiEmulator,
+    "Kore",
+    {"model": "gemini-3.1-flash-live-preview", "setup": {"inputAudioTranscription": {}}},
+    thinking="high",
+    plays={"close_mid_audio": "close_1011"},
+    codes={
+        "content_filter": "response_rejected",
+        "rate_limited": "closed_1011",
+        "http_401": "unauthenticated",
+        "http_429": "resource_exhausted",
+        "http_503": "unavailable",
+    },
+    cannot={
+        **_NO_MARK,
+        "incomplete": "an answer that is cut at the token limit ends like any other",
+        "model_reported": "the service does not say which model answers",
+    },
+)
 QWEN = Party(
     "qwen_realtime",
     DashScopeEmulator,
@@ -173,4 +195,4 @@ CASCADE = Party(
         "never_configured": "three requests, nothing to configure",
     },
 )
-PARTIES = (OPENAI, COMPATIBLE, XAI, QWEN, VLLM_OMNI, CASCADE)
+PARTIES = (OPENAI, COMPATIBLE, XAI, GEMINI, QWEN, VLLM_OMNI, CASCADE)
