@@ -102,7 +102,8 @@ def _detail(body: bytes) -> tuple[str | None, str]:
     if isinstance(code, int) and isinstance(inner.get("status"), str):
         # Google's form: a number that repeats the HTTP status, beside a name such as RESOURCE_EXHAUSTED
         code = inner["status"].lower()
-    return (str(code) if code else None), str(inner.get("message") or text[:300])
+    named = str(code) if code and not isinstance(code, int) else None
+    return named, str(inner.get("message") or text[:300])
 
 
 def error_object(error: Any, stage: str | None = None) -> ExchangeError:
