@@ -101,7 +101,15 @@ def responses(
         yield from leave_out(context, config)
         return
     counts = asyncio.run(
-        collect(config, prompts, store, exchange, home=study.settings.home, progress=log_progress(context))
+        collect(
+            config,
+            prompts,
+            store,
+            exchange,
+            providers=folder.study.providers,
+            home=study.settings.home,
+            progress=log_progress(context),
+        )
     )
     context.log.info(
         "%s: %d sent, %d reused, %d of %d answered",
@@ -122,7 +130,7 @@ def responses(
         memoize=False,
     )
     table = yield from run_stage(context, store, stage)
-    settle(store, "responses", context.partition_key, wanted_responses(config, prompts), table.version)
+    settle(store, "responses", context.partition_key, wanted_responses(config, prompts, store), table.version)
 
 
 def _describe_audio(frame: pl.DataFrame, counts: Mapping[str, int]) -> Mapping[str, Any]:

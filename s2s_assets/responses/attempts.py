@@ -32,33 +32,34 @@ def stored_attempts(store: StudyStore, config: Config) -> dict[str, list[dict[st
 
 
 def keep_attempt(
-    store: StudyStore, config: Config, response_id: str, identity: Mapping[str, Any], outcome: Outcome
-) -> dict[str, Any]:
-    """Store an attempt's blobs, then its record under the next free number; returns the record.
+    store: StudyStore, config: Config, response_id: str, more: Mapping[str, Any], outcome: Outcome
+) -> tuple[str, dict[str, Any]]:
+    """Store an attempt's blobs, then its record under the next free number.
 
     Args:
         store: the study's store.
         config: whose attempt it is.
         response_id: identity of the response.
-        identity: what else says which response it is: `prompt`, `prompt_pcm_sha256`, `repeat`.
+        more: what else is known of it: `prompt`, `prompt_pcm_sha256`, `repeat`, and what it cost.
         outcome: what the attempt came to.
+
+    Returns:
+        Name and content of the record.
     """
     record = {
         "response_id": response_id,
         "config": str(config.key),
         "settings_sha256": digest(config.settings),
-        **identity,
         **_facts(outcome),
+        **more,
         **_blobs(store, outcome),
     }
     number = 1
-    while not store.put_record(KIND, _name(config, response_id, number), {**record, "attempt": number}):
+    while True:
+        name, numbered = f"{config.key.path}/{response_id}/{number:04d}", {**record, "attempt": number}
+        if store.put_record(KIND, name, numbered):
+            return name, numbered
         number += 1
-    return {**record, "attempt": number}
-
-
-def _name(config: Config, response_id: str, number: int) -> str:
-    return f"{config.key.path}/{response_id}/{number:04d}"
 
 
 def _facts(outcome: Outcome) -> dict[str, Any]:
@@ -75,7 +76,6 @@ def _facts(outcome: Outcome) -> dict[str, Any]:
         "input_transcript": outcome.input_transcript,
         "output_transcript": outcome.output_transcript,
         "usage": outcome.usage,
-        "cost_usd": None,
         "model_reported": outcome.model_reported,
         "timings_ms": asdict(outcome.timings),
         "started_at": outcome.started_at.isoformat(),

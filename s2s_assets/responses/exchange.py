@@ -21,6 +21,9 @@ from s2s_assets.responses.recorder import Recorder
 from s2s_assets.responses.records import ExchangeError, Outcome, Prompt, Request
 from s2s_assets.responses.redact import Redactor
 
+_ASKED_TOO_MUCH = frozenset({"closed_1011", "http_429", "insufficient_quota", "quota_exceeded"})
+"""Codes, beside the status `rate_limited`, by which providers say that they are asked too much."""
+
 
 async def exchange(request: Request, prompt: Prompt, limits: ProviderLimits | None = None) -> Outcome:
     """Send a prompt and return what came of it; a failure is an outcome, not an exception.
@@ -43,7 +46,19 @@ async def exchange(request: Request, prompt: Prompt, limits: ProviderLimits | No
         failure = ExchangeError(
             "runner_error", type(error).__name__, f"{type(error).__name__}: {error}", origin="runner"
         )
+    if limits is not None:
+        await _teach(limits, request, recorder, failure)
     return _outcome(protocol, recorder, failure, Redactor(request.keys.values()))
+
+
+async def _teach(limits: ProviderLimits, request: Request, recorder: Recorder, failure: ExchangeError | None) -> None:
+    """Tell the limits of each provider that was asked how it took it; what is nobody's fault teaches nothing."""
+    for stage, began in recorder.begun.items():
+        provider = request.providers[stage]
+        if failure is None or (failure.stage is not None and failure.stage != stage):
+            await limits.succeeded(provider)
+        elif failure.status == "rate_limited" or failure.code in _ASKED_TOO_MUCH:
+            await limits.throttled(provider, began, failure.retry_after_s)
 
 
 def _judge(recorder: Recorder, rate_hz: int) -> None:

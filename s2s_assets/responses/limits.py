@@ -1,73 +1,145 @@
-"""Requests of a provider at once, and one collection of a config at a time, over all processes of this machine.
+"""What each provider is asked at once and in a minute, over all processes of this machine.
 
-Each provider has a folder of slot files, `HOME/limits/PROVIDER/slot-NN`. A request holds an exclusive `flock` on one of
-the first `limit` files for as long as it runs. The kernel gives a lock back when its holder ends, however it ends, so
-a kill leaves nothing to clean up. A process with a lower limit looks at fewer files.
+Each provider has a folder, `HOME/limits/PROVIDER`: a queue of locked tickets (`tickets`) and a small state file with
+what has been learnt of it (`pacing`). A stage of a cascade queues at its own provider.
 
-Collecting a config holds the one slot of `HOME/collecting/CONFIG`: whoever comes second waits, and then finds what the
-first has stored.
+In each process one request of a provider queues at a time, and the others wait behind it in the order in which they
+came; so processes take turns whatever they have to send, and each request waits for a bounded number of others.
 """
 
 import asyncio
-import fcntl
-import os
-import re
-from collections.abc import AsyncIterator
+import time
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from pathlib import Path
 
+from s2s_assets.responses.pacing import Limit, Pace
+from s2s_assets.responses.tickets import HeldQueue, Queue, Ticket, safe_name
+from s2s_assets.study import Provider
+
 _POLL_S = 0.02
+_RETRY_S = 0.002
+"""The state file is held for some hundred microseconds."""
+_LONGEST_SLEEP_S = 1.0
+"""A wait that others may change is looked at again after this."""
 
 
-class Slots:
-    """So many slots of each name, shared through a folder.
-
-    Args:
-        folder: where the slot files lie.
-        limit: slots of any one name.
-    """
-
-    def __init__(self, folder: Path, limit: int) -> None:
-        self._folder = folder
-        self._limit = limit
-
-    @asynccontextmanager
-    async def slot(self, name: str) -> AsyncIterator[None]:
-        """Hold one of the name's slots; waits until one is free."""
-        folder = self._folder / re.sub(r"[^A-Za-z0-9._-]", "_", name)
-        folder.mkdir(parents=True, exist_ok=True)
-        while (handle := self._try(folder)) is None:
-            await asyncio.sleep(_POLL_S)
-        try:
-            yield
-        finally:
-            os.close(handle)
-
-    def _try(self, folder: Path) -> int | None:
-        """An open, locked slot file; None where all are taken."""
-        for number in range(self._limit):
-            handle = os.open(folder / f"slot-{number:02d}", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
-            try:
-                fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError:
-                os.close(handle)
-            else:
-                return handle
-        return None
-
-
-class ProviderLimits(Slots):
-    """Requests that any one provider gets at once.
+class ProviderLimits:
+    """Bounds requests by provider; belongs to one event loop.
 
     Args:
         home: state folder of this machine (`S2S_HOME`).
-        limit: requests at once.
+        concurrency: requests at once for a provider that is not named otherwise.
+        providers: what the study says of providers.
     """
 
-    def __init__(self, home: Path, limit: int) -> None:
-        super().__init__(home / "limits", limit)
+    def __init__(self, home: Path, concurrency: int, providers: Mapping[str, Provider] | None = None) -> None:
+        self._home = home / "limits"
+        self._concurrency = concurrency
+        self._providers = providers or {}
+        self._lines: dict[str, _Line] = {}
+
+    def limit(self, provider: str) -> Limit:
+        """The limit of a provider, before what has been learnt."""
+        given = self._providers.get(provider, Provider())
+        return Limit(given.concurrency or self._concurrency, given.requests_per_minute)
+
+    @asynccontextmanager
+    async def slot(self, provider: str) -> AsyncIterator[float]:
+        """Run one request; waits for its turn, and yields when it came (`time.monotonic`)."""
+        line = self._line(provider)
+        ticket = await line.enter()
+        try:
+            yield time.monotonic()
+        finally:
+            line.leave(ticket)
+
+    async def succeeded(self, provider: str) -> None:
+        """A request was served: a little more may be asked."""
+        line = self._line(provider)
+        await line.change(lambda pace: pace.succeeded(line.limit))
+
+    async def throttled(self, provider: str, began: float, retry_after_s: float | None = None) -> None:
+        """The provider had too many requests when this one, begun at `began`, came: ask half as much, after its wait."""
+        await self._line(provider).change(lambda pace: pace.throttled(began, time.monotonic(), retry_after_s))
+
+    async def pace(self, provider: str) -> Pace:
+        """What has been learnt of a provider."""
+        return await self._line(provider).change(lambda pace: pace)
+
+    def _line(self, provider: str) -> "_Line":
+        if provider not in self._lines:
+            self._lines[provider] = _Line(Queue(self._home / safe_name(provider)), self.limit(provider))
+        return self._lines[provider]
 
 
-def one_collection(home: Path) -> Slots:
-    """One slot a config, held while it is collected."""
-    return Slots(home / "collecting", 1)
+class _Line:
+    """One provider's requests of this process."""
+
+    def __init__(self, queue: Queue, limit: Limit) -> None:
+        self.limit = limit
+        self._queue = queue
+        self._turn = asyncio.Lock()
+        self._freed = asyncio.Event()
+        self._running: set[int] = set()
+
+    async def enter(self) -> Ticket:
+        """Wait for this request's turn."""
+        async with self._turn:
+            ticket: Ticket | None = None
+            begun = False
+            try:
+                while not begun:
+                    pause = _RETRY_S
+                    with self._queue.held() as held:
+                        if held is not None:
+                            ticket = ticket or held.enter()
+                            pause = self._begin(held, ticket)
+                            begun = pause == 0
+                    if not begun:
+                        await self._pause(pause)
+            finally:
+                if ticket is not None and not begun:
+                    ticket.leave()
+            assert ticket is not None
+            return ticket
+
+    def leave(self, ticket: Ticket) -> None:
+        """End a request."""
+        self._running.discard(ticket.number)
+        ticket.leave()
+        self._freed.set()
+
+    async def change(self, learn: Callable[[Pace], Pace]) -> Pace:
+        """Learn something of the provider, for every process."""
+        while True:
+            with self._queue.held() as held:
+                if held is not None:
+                    before = Pace.of(held.state())
+                    after = learn(before)
+                    if after != before:
+                        held.keep(after.fields())
+                    return after
+            await asyncio.sleep(_RETRY_S)
+
+    def _begin(self, held: HeldQueue, ticket: Ticket) -> float:
+        """0 where the request begins now, else seconds after which to look again."""
+        pace, now = Pace.of(held.state()), time.monotonic()
+        at_once = pace.at_once(self.limit)
+        if held.before(ticket, at_once, frozenset(self._running)) >= at_once:
+            return _POLL_S
+        wait_s = pace.wait_s(self.limit, now)
+        if wait_s > 0:
+            return min(wait_s, _LONGEST_SLEEP_S)
+        held.keep(pace.begun(self.limit, now).fields())
+        self._running.add(ticket.number)
+        return 0.0
+
+    async def _pause(self, seconds: float) -> None:
+        """Sleep, unless a request of this process ends before."""
+        self._freed.clear()
+        try:
+            async with asyncio.timeout(seconds):
+                await self._freed.wait()
+        except TimeoutError:
+            return

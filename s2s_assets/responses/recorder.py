@@ -54,6 +54,8 @@ class Recorder:
         self._marks: dict[str, float] = {}
         self._request = request
         self._limits = limits
+        self.begun: dict[str, float] = {}
+        """Stage → when its request began (`time.monotonic`), where limits are set."""
         self.items: dict[str, Item] = {}
         self.events: list[dict[str, Any]] = []
         self.thinking: list[str] = []
@@ -72,7 +74,7 @@ class Recorder:
             yield
             return
         asked = time.monotonic()
-        async with self._limits.slot(self._request.providers[stage]):
+        async with self._limits.slot(self._request.providers[stage]) as self.begun[stage]:
             self._start += time.monotonic() - asked
             if not self.events:
                 self.started_at = datetime.now(UTC)

@@ -32,7 +32,7 @@ def missing_keys(instance: dg.DagsterInstance, study: Study) -> list[str]:
 def collect_level(store: StudyStore, config: Config, prompts: pl.DataFrame) -> Level:
     """A config's partition against its settings and the selected prompts (table `normalized_audio`)."""
     key = str(config.key)
-    wanted = wanted_responses(config, prompts)
+    wanted = wanted_responses(config, prompts, store)
     stored = is_settled(store, "responses", key, wanted) and _heard(store, key)
     return Level(f"collect:{key}", wanted, stored, job="collect", asset="responses", partition=key)
 

@@ -5,7 +5,7 @@ failure. A prompt without any attempt is a row too, with the status `runner_erro
 is missing counts.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -13,6 +13,7 @@ from typing import Any
 import polars as pl
 
 from s2s_assets.responses.attempts import stored_attempts
+from s2s_assets.responses.recollection import superseded
 from s2s_assets.responses.schema import RESPONSES
 from s2s_assets.storage import StudyStore
 from s2s_assets.study import Config, canonical_json, digest
@@ -38,23 +39,37 @@ class Wanted:
     repeat: int = 0
 
 
-def wanted(config: Config, prompts: pl.DataFrame) -> list[Wanted]:
+def wanted(config: Config, prompts: pl.DataFrame, store: StudyStore) -> list[Wanted]:
     """The responses of a config to all prompts with normalized audio, sorted by prompt.
+
+    A response that is to be collected anew is not wanted any more; its next repeat is.
 
     Args:
         config: model, voice and thinking level.
         prompts: table `normalized_audio`; refused rows are left out.
+        store: where it stands which responses are to be collected anew.
+
+    Raises:
+        StoreError: a record that cannot be read.
     """
+    replaced = superseded(store, config)
     rows = prompts.filter(pl.col("status") == "ok").sort("prompt").iter_rows(named=True)
-    return [
-        Wanted(config.response_id(row["pcm_sha256"]), row["prompt"], row["pcm_sha256"], row["audio_blob"])
-        for row in rows
-    ]
+    return [_wanted(config, row, replaced) for row in rows]
 
 
-def wanted_responses(config: Config, prompts: pl.DataFrame) -> str:
-    """A hash that changes whenever another response is wanted: the config's settings, the prompts and their audio."""
-    return digest([[w.prompt, w.response_id] for w in wanted(config, prompts)])
+def _wanted(config: Config, row: Mapping[str, Any], replaced: Collection[str]) -> Wanted:
+    repeat = 0
+    while (response_id := config.response_id(row["pcm_sha256"], repeat)) in replaced:
+        repeat += 1
+    return Wanted(response_id, row["prompt"], row["pcm_sha256"], row["audio_blob"], repeat)
+
+
+def wanted_responses(config: Config, prompts: pl.DataFrame, store: StudyStore) -> str:
+    """A hash that changes whenever another response is wanted.
+
+    It depends on the config's settings, the prompts, their audio, and what is to be collected anew.
+    """
+    return digest([[w.prompt, w.response_id] for w in wanted(config, prompts, store)])
 
 
 def build_responses(config: Config, prompts: pl.DataFrame, store: StudyStore) -> pl.DataFrame:
@@ -69,7 +84,7 @@ def build_responses(config: Config, prompts: pl.DataFrame, store: StudyStore) ->
         StoreError: a record that cannot be read.
     """
     attempts = stored_attempts(store, config)
-    rows = [_row(config, w, attempts.get(w.response_id, [])) for w in wanted(config, prompts)]
+    rows = [_row(config, w, attempts.get(w.response_id, [])) for w in wanted(config, prompts, store)]
     return pl.DataFrame(rows, schema=RESPONSES, orient="row")
 
 

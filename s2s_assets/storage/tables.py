@@ -6,7 +6,7 @@ changes nothing. `HEAD` says which version is in force; it is the only object th
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
@@ -158,13 +158,26 @@ class StudyStore:
         data = self._get(key)
         return None if data is None else _parse(key, data)
 
-    def records(self, kind: str, prefix: str = "") -> Iterator[tuple[str, dict[str, Any]]]:
-        """Name and record of every record whose name begins with a text, in the order of their keys."""
+    def record_names(self, kind: str, prefix: str = "") -> list[str]:
+        """Names of the records that begin with a text, in the order of their keys."""
         folder = self._key("records", kind) + "/"
         keys = [key for key in self.blobs.keys(folder + prefix) if key.endswith(".json")]
+        return [key.removeprefix(folder).removesuffix(".json") for key in keys]
+
+    def records_of(self, kind: str, names: Sequence[str]) -> Iterator[tuple[str, dict[str, Any]]]:
+        """Name and record of each name, in the order given.
+
+        Raises:
+            ObjectNotFoundError: a name without a record.
+        """
+        keys = [self._key("records", kind, f"{name}.json") for name in names]
         with ThreadPoolExecutor(_READERS) as readers:
-            for key, data in zip(keys, readers.map(self.blobs.get, keys), strict=True):
-                yield key.removeprefix(folder).removesuffix(".json"), _parse(key, data)
+            for name, key, data in zip(names, keys, readers.map(self.blobs.get, keys), strict=True):
+                yield name, _parse(key, data)
+
+    def records(self, kind: str, prefix: str = "") -> Iterator[tuple[str, dict[str, Any]]]:
+        """Name and record of every record whose name begins with a text, in the order of their keys."""
+        return self.records_of(kind, self.record_names(kind, prefix))
 
     def _key(self, *parts: str) -> str:
         return "/".join((self.study, *parts))

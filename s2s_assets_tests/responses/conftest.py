@@ -137,10 +137,9 @@ def prompts() -> Callable[[StudyStore, int], pl.DataFrame]:
         for number in range(count):
             clip = from_pcm16(speech(f"prompt {number}", 0.5), 24_000)
             blob = store.put_blob(encode_flac(clip), "flac")
-            rows.append(
-                {"prompt": f"p{number:03d}", "status": "ok", "audio_blob": blob, "pcm_sha256": pcm_sha256(clip)}
-            )
-        rows.append({"prompt": "p999", "status": "refused", "audio_blob": None, "pcm_sha256": None})
+            facts = {"audio_blob": blob, "pcm_sha256": pcm_sha256(clip), "duration_s": clip.duration_s}
+            rows.append({"prompt": f"p{number:03d}", "status": "ok", **facts})
+        rows.append({"prompt": "p999", "status": "refused", **dict.fromkeys(facts)})
         return pl.DataFrame(rows, orient="row")
 
     return make

@@ -28,7 +28,9 @@ from s2s_assets_tests.emulators.voices import FINAL, item, speech
 from s2s_assets_tests.responses.conftest import KEY, make_config
 
 Prompts = Callable[[StudyStore, int], pl.DataFrame]
-TERMS = Exchange(pace=0, attempts=3, concurrency=4, connect_timeout_s=5, first_event_timeout_s=5, idle_timeout_s=5)
+TERMS = Exchange(
+    pace=0, attempts=3, concurrency=4, preflight=False, connect_timeout_s=5, first_event_timeout_s=5, idle_timeout_s=5
+)
 AT_ONCE = Backoff(attempts=3, base_s=0)
 
 
@@ -180,7 +182,7 @@ def test_a_changed_setting_never_mixes_with_old_responses(
     frame = prompts(directory_store, 2)
     _collect(config, frame, directory_store, tmp_path)
     changed = make_config(settings={"model": "test-model", "session": {"max_output_tokens": 100}})
-    assert wanted_responses(changed, frame) != wanted_responses(config, frame)
+    assert wanted_responses(changed, frame, directory_store) != wanted_responses(config, frame, directory_store)
     assert set(build_responses(changed, frame, directory_store)["code"]) == {"not_attempted"}
     result, _ = _collect(changed, frame, directory_store, tmp_path)
     assert (result.reused, result.sent) == (0, 2)
@@ -192,8 +194,9 @@ def test_what_is_wanted_depends_on_prompts_and_settings(
     config: Config, prompts: Prompts, directory_store: StudyStore
 ) -> None:
     frame = prompts(directory_store, 3)
-    assert wanted_responses(config, frame) == wanted_responses(config, frame.reverse())
-    assert wanted_responses(config, frame) != wanted_responses(config, frame.head(2))
+    wanted = wanted_responses(config, frame, directory_store)
+    assert wanted == wanted_responses(config, frame.reverse(), directory_store)
+    assert wanted != wanted_responses(config, frame.head(2), directory_store)
 
 
 def test_a_missing_key_is_named_before_anything_is_sent(

@@ -1,0 +1,40 @@
+"""One cheap probe before a config's prompts are sent.
+
+Over a websocket it connects, has the configuration acknowledged and leaves: no audio, no answer. A failure that no
+repetition cures (a bad key, an unknown model or voice, a session that is refused) would meet every prompt, so it ends
+the collection before anything is sent. What may pass (time-outs, limits, broken connections) decides nothing. HTTP
+protocols have no such probe: their first prompt tells.
+"""
+
+from s2s_assets.responses.limits import ProviderLimits
+from s2s_assets.responses.providers import adapter
+from s2s_assets.responses.recorder import Recorder
+from s2s_assets.responses.records import ExchangeError, Request
+from s2s_assets.responses.redact import Redactor
+from s2s_assets.study import StudyError
+
+_DEFINITE_CLOSES = frozenset({"closed_1007", "closed_1008"})
+"""Closes by which a server refuses what it was sent; an exchange may try again after them, a probe need not."""
+
+
+async def preflight(request: Request, limits: ProviderLimits | None = None) -> None:
+    """Probe a config's provider.
+
+    Raises:
+        StudyError: exchanges cannot succeed as things are.
+    """
+    recorder = Recorder(request, limits)
+    try:
+        await adapter(request.adapter)(request, recorder).probe()
+    except ExchangeError as failure:
+        if failure.retryable and failure.code not in _DEFINITE_CLOSES:
+            return
+        redact = Redactor(request.keys.values())
+        where = ", ".join(sorted(set(request.providers.values())))
+        raise StudyError(
+            f"config {request.config}: {where} refuses it: {redact.text(f'{failure.code}: {failure.message}')}. "
+            "Check the key, and the model, voice and settings in study.yaml. No prompt was sent"
+        ) from None
+    except (ArithmeticError, AttributeError, LookupError, OSError, TypeError, ValueError):
+        # an event of an odd shape is the exchanges' to report
+        return
