@@ -62,6 +62,7 @@ def test_a_cascade_has_an_address_a_key_and_a_provider_by_stage() -> None:
         ({"key_env": "ABSENT"}, None, "ABSENT"),
         ({"base_url_env": "NOWHERE"}, None, "NOWHERE"),
         ({"adapter": "telegraph"}, None, "expected one of cascade, .*openai_realtime"),
+        ({"adapter": "nova_sonic", "key_env": "ABSENT"}, None, "aws-sdk-bedrock-runtime.*3.12.*Nothing was sent"),
         ({"settings": {"modle": "x"}}, None, "modle"),
         ({"adapter": "cascade", "settings": {}, "key_env": {"asr": "S2S_TEST_KEY"}}, None, "asr"),
         ({"adapter": "cascade", "settings": {}}, {"speech": "http://x"}, "speech"),

@@ -14,13 +14,24 @@ ADAPTERS: dict[str, type[Adapter]] = {
     a.name: a for a in (OpenAIRealtime, OpenAICompatible, XaiRealtime, GeminiLive, QwenRealtime, VllmOmni, Cascade)
 }
 
+WITHOUT_ADAPTER = {
+    "nova_sonic": "Amazon Nova Sonic takes speech over HTTP/2 in both directions at once, for which Amazon's SDK "
+    "(aws-sdk-bedrock-runtime) needs Python 3.12; this project is tested on 3.11, where it cannot be installed",
+}
+"""Protocols that are known and left out, and why."""
+
 
 def adapter(name: str) -> type[Adapter]:
     """The adapter of a name.
 
     Raises:
-        StudyError: there is none; those that exist are listed.
+        StudyError: there is none; why not, or which ones exist.
     """
+    if name in WITHOUT_ADAPTER:
+        raise StudyError(
+            f"adapter {name!r} is not there: {WITHOUT_ADAPTER[name]}. Nothing was sent; collect the other models, "
+            "or take this one out of study.yaml"
+        )
     if name not in ADAPTERS:
         raise StudyError(f"adapter {name!r}: expected one of {', '.join(sorted(ADAPTERS))}")
     return ADAPTERS[name]
