@@ -17,10 +17,16 @@ Turn = Callable[..., tuple[Outcome, CascadeEmulator]]
 FAILED: dict[str, tuple[str, str, str, bool]] = {
     "stt_401": ("provider_error", "invalid_api_key", "stt", False),
     "stt_422": ("provider_error", "http_422", "stt", False),
+    "stt_429": ("rate_limited", "rate_limit_exceeded", "stt", True),
     "stt_503": ("provider_error", "service_unavailable", "stt", True),
+    "stt_not_json": ("provider_error", "malformed_event", "stt", False),
+    "stt_echoes_key": ("provider_error", "invalid_api_key", "stt", False),
     "stt_hears_nothing": ("provider_error", "no_transcript", "stt", False),
     "stt_never_answers": ("timeout", "first_event_timeout", "stt", True),
     "commentary_only": ("empty_audio", "commentary_only", "llm", False),
+    "llm_401": ("provider_error", "invalid_api_key", "llm", False),
+    "llm_quota": ("provider_error", "insufficient_quota", "llm", False),
+    "llm_not_json": ("provider_error", "malformed_event", "llm", False),
     "llm_429": ("rate_limited", "rate_limit_exceeded", "llm", True),
     "llm_stalls": ("timeout", "next_event_timeout", "llm", True),
     "llm_error_event": ("provider_error", "server_error", "llm", True),
@@ -32,16 +38,28 @@ FAILED: dict[str, tuple[str, str, str, bool]] = {
     "tts_busy": ("rate_limited", "system_busy", "tts", True),
     "tts_concurrent": ("rate_limited", "too_many_concurrent_requests", "tts", True),
     "tts_cut": ("truncated", "broken_off", "tts", True),
+    "tts_cut_at_once": ("provider_error", "broken_off", "tts", True),
     "tts_422": ("provider_error", "voice_not_found", "tts", False),
     "tts_stalls": ("timeout", "next_event_timeout", "tts", True),
 }
+ANSWERED = ["plain", "commentary_and_final", "no_phase", "thinking", "llm_unknown", "tts_long"]
+UNHEARD = {
+    "tts_empty": ("empty_audio", "no_audio"),
+    "tts_silent": ("silent_audio", "silent"),
+    "tts_odd": ("invalid_audio", "odd_bytes"),
+}
+"""What is found out once all stages are through."""
 
 
-@pytest.mark.parametrize("scenario", ["plain", "commentary_and_final", "no_phase", "thinking"])
+def test_every_scenario_has_an_expectation() -> None:
+    assert {*FAILED, *ANSWERED, *UNHEARD} == set(CascadeEmulator.names())
+
+
+@pytest.mark.parametrize("scenario", ANSWERED)
 def test_answers_are_kept_byte_for_byte(scenario: str, cascade_turn: Turn) -> None:
     outcome, emulator = cascade_turn(scenario)
     assert (outcome.status, outcome.stage) == ("ok", None)
-    assert outcome.pcm == speech(f"21m00:{FINAL}")
+    assert outcome.pcm == (speech("long", 30) if scenario == "tts_long" else speech(f"21m00:{FINAL}"))
     assert (outcome.input_transcript, outcome.output_transcript) == (HEARD, FINAL)
     assert outcome.thinking == ("I weigh it." if scenario == "thinking" else None)
     assert [s["text"] for s in emulator.speeches] == [FINAL]
@@ -60,9 +78,11 @@ def test_the_stage_that_failed_is_named(scenario: str, cascade_turn: Turn) -> No
     assert (len(emulator.uploads), len(emulator.questions), len(emulator.speeches)) == reached
 
 
-def test_speech_without_a_byte_is_no_answer(cascade_turn: Turn) -> None:
-    outcome, _ = cascade_turn("tts_empty")
-    assert (outcome.status, outcome.code) == ("empty_audio", "no_audio")
+@pytest.mark.parametrize("scenario", UNHEARD)
+def test_speech_that_nobody_hears_is_no_answer(scenario: str, cascade_turn: Turn) -> None:
+    outcome, _ = cascade_turn(scenario)
+    assert (outcome.status, outcome.code) == UNHEARD[scenario]
+    assert (outcome.stage, outcome.retryable) == (None, False)
 
 
 def test_what_each_stage_is_sent(cascade_turn: Turn, prompt: Prompt) -> None:
@@ -112,6 +132,15 @@ def test_nobody_listens(cascade_request: Callable[..., Request], prompt: Prompt)
     assert (outcome.status, outcome.code, outcome.stage) == ("provider_error", "connection_failed", "stt")
 
 
-@pytest.mark.parametrize("scenario", ["plain", "stt_401", "llm_429", "tts_cut"])
+@pytest.mark.parametrize("scenario", ["plain", "stt_echoes_key", "llm_401", "tts_cut"])
 def test_a_planted_key_is_nowhere(scenario: str, cascade_turn: Turn) -> None:
     assert KEY not in repr(cascade_turn(scenario)[0])
+
+
+@pytest.mark.parametrize(
+    ("scenario", "stages"), [("llm_incomplete", {"stt", "llm"}), ("tts_cut", {"stt", "llm", "tts"})]
+)
+def test_what_failed_is_charged_for_all_the_same(scenario: str, stages: set[str], cascade_turn: Turn) -> None:
+    usage = cascade_turn(scenario)[0].usage
+    assert usage is not None
+    assert set(usage) == stages
