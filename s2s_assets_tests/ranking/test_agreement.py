@@ -32,6 +32,11 @@ def test_pairs_told_apart_are_named_as_a_disagreement() -> None:
     assert "; 1 pair besides, within 4 Elo and not told apart" in said
 
 
+def test_the_side_of_a_pair_does_not_matter() -> None:
+    behind = OrderDifference("massey", "d", "a", 80.4)
+    assert "1 pair told apart: d – a" in str(disagreement(LOW, [behind], {("a", "d"): (-130.8, -30.0)}))
+
+
 def test_engines_that_agree_enough_are_not_counted() -> None:
     also = OrderDifference("partial_margin_bt", "a", "d", 80.4)
     said = disagreement(LOW | {"partial_margin_bt": 0.995}, [also, CLOSE], TOGETHER)
