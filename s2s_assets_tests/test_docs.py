@@ -16,6 +16,7 @@ from s2s_assets.ranking import FITS_SCHEMA, INTERVALS_SCHEMA
 from s2s_assets.ratings import RATER_QUALITY, RATING_TASKS, RATINGS
 from s2s_assets.responses import RESPONSE_AUDIO, RESPONSES
 from s2s_assets.rubrics import CLUSTERS_SCHEMA
+from s2s_assets_tests.ranking.cases import frame_of, simulated
 
 ROOT = Path(__file__).resolve().parents[1]
 SCHEMAS: dict[str, Mapping[str, object]] = {
@@ -97,6 +98,18 @@ def test_every_command_that_a_page_shows_exists() -> None:
             command, left = found, left[1:]
         known = {option for parameter in command.params for option in parameter.opts}
         assert {word for word in left if word.startswith("--")} <= known, f"{page}: s2s {' '.join(words)}"
+
+
+def test_the_python_example_ranks_a_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (example,) = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text("utf-8"), re.DOTALL)
+    assert len(example.splitlines()) <= 8
+    frame_of(simulated(200, [0.5, 0.0, -0.5])).write_csv(tmp_path / "ratings.csv")
+    monkeypatch.chdir(tmp_path)
+    exec(compile(example, "README.md", "exec"), {})
+    said = [line.split() for line in capsys.readouterr().out.splitlines()]
+    assert [line[:3] for line in said] == [["overall", str(k + 1), f"m{k}"] for k in range(3)]
 
 
 def test_every_make_target_that_a_page_shows_exists() -> None:

@@ -22,7 +22,11 @@ _TEXT, _REAL, _COUNT = pl.String(), pl.Float64(), pl.Int64()
 _FIT = (
     Column("rubric", _TEXT, "question rated, or a cluster of questions"),
     Column("by", _TEXT, "what is ranked: config, model, family, voice (model|voice) or thinking (model|thinking)"),
-    Column("slice_dimension", _TEXT, "prompt attribute that the fit is restricted by; `all` for the whole"),
+    Column(
+        "slice_dimension",
+        _TEXT,
+        "attribute that the fit is restricted by, the prompt's or shared by both answers; `all` for the whole",
+    ),
     Column("slice_value", _TEXT, "its value; `all` for the whole"),
     Column("variant", _TEXT, "answers used: all, cleaned (flagged raters left out), baseline (no adaptive votes)"),
 )

@@ -5,10 +5,13 @@ from pathlib import Path
 from xml.etree import ElementTree as ET
 
 import polars as pl
+import pytest
+from polars.testing import assert_frame_equal
 
 from s2s_assets.leaderboard import write_ranking
 from s2s_assets.ranking import rank
 from s2s_assets.study import generator
+from s2s_assets_tests.ranking.cases import frame_of, reference_rows
 
 
 def ratings(names: tuple[str, ...], rubrics: tuple[str, ...], n: int = 400) -> pl.DataFrame:
@@ -80,6 +83,22 @@ def test_a_name_that_always_wins_has_no_number(tmp_path: Path) -> None:
     first = json.loads((tmp_path / "leaderboard.json").read_bytes())[0]
     assert (first["entity"], first["status"], first["elo"], first["bound"]) == ("c", "separated", None, "above")
     assert "unbounded above" in text
+
+
+@pytest.mark.parametrize(
+    "name", ["hard_single_plus3", "hard_disconnected", "hard_all_ties", "hard_threshold_separation"]
+)
+def test_missing_values_are_the_same_in_all_forms(tmp_path: Path, name: str) -> None:
+    result = rank(frame_of(reference_rows(name)), resamples=30)
+    write_ranking(result, tmp_path)
+    pairs = sum(len(i.pairs) for i in result.intervals)
+    for table, height in (("leaderboard", sum(len(f.entities) for f in result.fits)), ("pairwise", pairs)):
+        stored = pl.read_parquet(tmp_path / f"{table}.parquet")
+        assert stored.height == height
+        assert stored.select(pl.any_horizontal(pl.all().is_null()).any()).item()
+        assert json.loads((tmp_path / f"{table}.json").read_bytes()) == stored.to_dicts()
+        from_csv = pl.read_csv(tmp_path / f"{table}.csv", schema=stored.schema)
+        assert_frame_equal(from_csv, stored)
 
 
 def test_ties_alone_rank_nobody_and_say_so(tmp_path: Path) -> None:
