@@ -155,6 +155,7 @@ def test_usage_is_kept_as_the_provider_counts(turn: Turn) -> None:
     assert usage is not None
     assert usage["totalTokenCount"] == usage["promptTokenCount"] + usage["responseTokenCount"]
     assert usage["thoughtsTokenCount"] == 31
+    assert turn("usage_late")[0].usage == usage
 
 
 def test_what_the_server_is_asked_for(turn: Turn) -> None:

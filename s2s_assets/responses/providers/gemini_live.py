@@ -3,11 +3,11 @@
 Turn: `setup` → `setupComplete` → `activityStart` → frames → `activityEnd`, which alone asks for the answer → `serverContent`
 until `generationComplete`: all audio is there. `turnComplete`, with the usage, may be held back until the audio would have
 been played; it is waited for so long and 5 × `grace_s` more, but an answer without it is whole. Only a reason of rejection
-in it makes a refusal. A message may hold several of these, or nothing, its keys in camelCase or snake_case. Parts with
-`thought` are thinking; transcripts come as fragments, before or after the audio. No event is an error, closes are: a reason
-that speaks of quota is a rate limit; 1007 (invalid argument) and 1008 (policy, unknown model) are final; others may pass.
+in it makes a refusal. A message may hold several of these, or nothing, in camelCase or snake_case. `thought` parts are
+thinking; transcripts are fragments, before or after the audio. Failures are closes: a reason that speaks of quota is a rate
+limit; 1007 (invalid argument) and 1008 (policy, unknown model) are final; others may pass.
 
-The thinking level is 3.x's `thinkingLevel` (`minimal` … `high`), a number 2.5's `thinkingBudget`, `none` neither. Settings
+A thinking level is 3.x's `thinkingLevel` (`minimal` … `high`), a number 2.5's `thinkingBudget`, `none` neither. Settings
 (study.yaml): `model`; `setup`, merged into the setup as sent (`inputAudioTranscription: {}` asks for an input transcript).
 """
 
@@ -56,8 +56,7 @@ class GeminiLive(WebsocketAdapter):
 
     def headers(self) -> dict[str, str]:
         """The key, where there is one."""
-        key = self.request.keys.get(STAGE)
-        return {"x-goog-api-key": key} if key else {}
+        return {"x-goog-api-key": key} if (key := self.request.keys.get(STAGE)) else {}
 
     def configuration(self) -> dict[str, Any]:
         """`setup`: manual turns that nothing interrupts, audio out with its transcript."""
@@ -131,22 +130,19 @@ class GeminiLive(WebsocketAdapter):
 
     def _take(self, part: Event) -> None:
         if part.get("thought"):
-            # fragments of one text: paragraphs end where the service ends them
             self.recorder.thinking = ["".join([*self.recorder.thinking, part.get("text", "")])]
         elif blob := part.get("inlineData"):
             kind = _PCM.fullmatch(blob.get("mimeType", "audio/pcm"))
             rate_hz = int(kind[1] or self._rate_hz) if kind else None
             if rate_hz is None or (self.recorder.reached("first_audio") and rate_hz != self._rate_hz):
-                raise ExchangeError(
-                    "invalid_audio", "unexpected_format", f"audio is {blob['mimeType']!r}, not PCM of one rate"
-                )
+                problem = f"audio is {blob['mimeType']!r}, not PCM of one rate"
+                raise ExchangeError("invalid_audio", "unexpected_format", problem)
             self._rate_hz = rate_hz
             self.recorder.audio(self.recorder.item("answer"), decoded(blob.get("data")))
 
     def closed(self, code: int, reason: str) -> ExchangeError:
         """A limit, something final, or a close that may pass."""
         error = super().closed(code, reason)
-        spent = bool(_SPENT.search(reason))
-        error.status = "rate_limited" if spent else error.status
-        error.retryable = spent or code not in {1007, 1008}
+        error.status = "rate_limited" if _SPENT.search(reason) else error.status
+        error.retryable = code not in {1007, 1008}
         return error
