@@ -7,6 +7,7 @@ without a key is refused with 401. Methods of `ResponsesServer` are the hooks by
 import json
 import re
 import secrets
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -57,7 +58,14 @@ class ResponsesServer(HttpServer):
         response: dict[str, Any] = {
             "id": new_id("resp"),
             "object": "response",
+            "created_at": round(time.time()),
             "model": body.get("model"),
+            "instructions": body.get("instructions"),
+            "reasoning": body.get("reasoning"),
+            "store": body.get("store", True),
+            "parallel_tool_calls": True,
+            "tool_choice": "auto",
+            "tools": [],
             "error": None,
             "output": [],
         }
@@ -81,7 +89,7 @@ class ResponsesServer(HttpServer):
         words_in, words_out = len(str(body.get("input")).split()), len(json.dumps(output).split())
         usage = {
             "input_tokens": words_in,
-            "input_tokens_details": {"cached_tokens": 0},
+            "input_tokens_details": {"cached_tokens": 0, "cache_write_tokens": 0},
             "output_tokens": words_out,
             "output_tokens_details": {"reasoning_tokens": 0},
             "total_tokens": words_in + words_out,
@@ -102,9 +110,14 @@ def _text_events(index: int, item: Mapping[str, Any]) -> Iterator[dict[str, Any]
         where = {"item_id": item["id"], "output_index": index, "content_index": 0}
         yield {"type": "response.content_part.added", **where, "part": {**part, "text": ""}}
         for word in re.findall(r"\S+\s*", part.get("text", "")):
-            yield {"type": "response.output_text.delta", **where, "delta": word, "obfuscation": secrets.token_hex(6)}
-        yield {"type": "response.output_text.done", **where, "text": part.get("text", "")}
+            yield {"type": "response.output_text.delta", **where, "delta": word, "logprobs": [], **padding()}
+        yield {"type": "response.output_text.done", **where, "text": part.get("text", ""), "logprobs": []}
         yield {"type": "response.content_part.done", **where, "part": part}
+
+
+def padding() -> dict[str, str]:
+    """What hides an event's length."""
+    return {"obfuscation": secrets.token_hex(6)}
 
 
 def openai_error(status: int, code: str, message: str) -> JSONResponse:
