@@ -8,18 +8,16 @@ variants are in the downloads.
 import polars as pl
 
 from s2s_assets.leaderboard import cross_checks, diagnosis
-from s2s_assets.leaderboard.charts import heatmap
 from s2s_assets.leaderboard.layout import Part, Section, Table
 from s2s_assets.leaderboard.page_tables import (
     NOUNS,
-    has_simultaneous,
     measure_table,
     pair_table,
     slice_table,
     variant_table,
 )
-from s2s_assets.leaderboard.pair_maps import pair_matrix
-from s2s_assets.leaderboard.sources import MAP_LIMIT, Sources, forest_of, profile, summary
+from s2s_assets.leaderboard.pair_maps import pair_parts
+from s2s_assets.leaderboard.sources import Sources, forest_of, profile, summary
 from s2s_assets.leaderboard.write import safe_name
 from s2s_assets.ranking import MIN_SLICE_RATERS
 from s2s_assets.study import DIMENSIONS, plural
@@ -52,32 +50,6 @@ def overall(sources: Sources) -> Section:
     tables = sources.tables("board", text, lead, full=True, points=True)
     parts = [Part(tables=tables), *pair_parts(sources, lead)]
     return Section("overall", title, sources.inputs.paragraphs, tuple(parts))
-
-
-def pair_parts(sources: Sources, lead: pl.DataFrame) -> list[Part]:
-    """Heat map and table of the headline's pairs."""
-    pairs = sources.pairs.filter(pl.col("fit").is_in(lead["fit"].unique().to_list())).to_dicts()
-    if not pairs:
-        return []
-    facts, by = sources.inputs.facts, sources.by
-    table = pair_table(
-        "pairs", sources.caption("Every pair, largest difference first"), pairs, lambda e: facts.name(by, e)
-    )
-    folded = Part(
-        "all-pairs",
-        f"All {len(pairs)} pairs, with intervals" if len(pairs) > 1 else "The pair, with its interval",
-        tables=(table,),
-    )
-    entities = lead["entity"].to_list()
-    if len(entities) > MAP_LIMIT:
-        return [folded]
-    title = sources.caption("Who beats whom: Elo of the row minus Elo of the column")
-    said = (
-        "Bold: the two are told apart, all pairs together (the simultaneous interval leaves 0 out, as letters have it)."
-        if any(has_simultaneous(p) for p in pairs)
-        else "Bold: the 95 % interval of the difference leaves 0 out, so the two are told apart."
-    )
-    return [Part("who-beats-whom", "", (said,), heatmap(pair_matrix(pairs, lead), title)), folded]
 
 
 def by_section(sources: Sources, by: str) -> Section | None:

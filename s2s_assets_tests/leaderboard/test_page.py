@@ -13,7 +13,7 @@ import pytest
 
 from s2s_assets.leaderboard import BoardInputs, Clusters, build_board
 from s2s_assets.leaderboard.page import sort_key
-from s2s_assets.study import Study
+from s2s_assets.study import ReleaseError, Study
 
 Make = Callable[..., BoardInputs]
 
@@ -58,6 +58,24 @@ def test_the_first_table_is_overall_by_model(full: Make) -> None:
     assert [name for name in ("Aria", "Bolt", "Cedar", "Delta", "Ember") if f"<bdi>{name}</bdi>" not in first] == []
     assert re.search(r'<td data-v="1">1 \(\d(–\d)?\)</td>', first)
     assert '<td data-v="0.9167">44/48</td>' in first
+
+
+def test_slices_by_what_answers_share_have_their_place(full: Make) -> None:
+    inputs = full()
+    kinds = {"clean": "f1", "far_field": "m1"}
+    renamed = inputs.fits.filter(pl.col("slice_value") != "indoor_noise").with_columns(
+        slice_dimension=pl.col("slice_dimension").replace("acoustic", "voice"),
+        slice_value=pl.col("slice_value").replace(kinds),
+    )
+    with pytest.raises(ReleaseError, match="voice 'f1'"):
+        page_of(dataclasses.replace(inputs, fits=renamed))
+    known = inputs.facts.known
+    assert known is not None
+    slices = {**known.slices, "voice": frozenset(kinds.values())}
+    facts = dataclasses.replace(inputs.facts, known=dataclasses.replace(known, slices=slices))
+    page = page_of(dataclasses.replace(inputs, fits=renamed, facts=facts))
+    assert b"By voice: 2 slices" in page
+    assert "Slices" in Seen(page).texts["h2"]
 
 
 def test_every_part_of_the_method_has_its_section(full: Make) -> None:

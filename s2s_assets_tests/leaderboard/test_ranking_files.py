@@ -74,6 +74,9 @@ def test_a_very_large_heat_map_is_cut_and_says_so(tmp_path: Path) -> None:
     text = made_text(tmp_path / "pairs-overall.svg")
     assert "the first 60 of 64 by rank" in text
     assert sum(name in text for name in names) == 60
+    page = (tmp_path / "index.html").read_text()
+    assert "The 400 largest differences, with intervals; all 2,016 pairs are in pairwise.csv" in page
+    assert len(page) < 300_000
 
 
 def test_a_name_that_always_wins_has_no_number(tmp_path: Path) -> None:
