@@ -17,7 +17,7 @@ from s2s_assets.orchestration import (
 )
 from s2s_assets.responses import wanted_responses
 from s2s_assets.storage import StudyStore
-from s2s_assets.study import Config, Study
+from s2s_assets.study import Config, Study, plural
 
 READERS = 8
 """Configs looked up at once: a tick is a few small reads a config, and each is a round trip where the store is far."""
@@ -72,12 +72,15 @@ def registry_to_responses(context: dg.SensorEvaluationContext, study: StudyResou
     requests = [verdict.request for verdict in ready if verdict.request is not None]
     if new or requests:
         adds = [CONFIGS.build_add_request(new)] if new else []
-        skip = None if requests else f"{len(new)} partitions added: {', '.join(new)}"
+        skip = None if requests else f"{plural(len(new), 'partition')} added: {', '.join(new)}"
         return dg.SensorResult(run_requests=requests, skip_reason=skip, dynamic_partitions_requests=adds)
     if not found:
         return dg.SkipReason("no normalized audio yet: materialize recorded_prompts and normalized_audio")
     if stale and not auto:
-        return dg.SkipReason(f"{len(stale)} partitions wait for a backfill (collect: manual): {', '.join(stale)}")
+        return dg.SkipReason(
+            f"{plural(len(stale), 'partition waits', 'partitions wait')} for a backfill (collect: manual): "
+            f"{', '.join(stale)}"
+        )
     if stale:
         return dg.SkipReason("; ".join(verdict.reason for level, verdict in found if not level.stored)[:2000])
-    return dg.SkipReason(f"all {len(found)} configs have the responses that the study asks for")
+    return dg.SkipReason(f"{plural(len(found), 'config has', 'configs have')} the responses that the study asks for")
