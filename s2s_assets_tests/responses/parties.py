@@ -72,12 +72,12 @@ class Party:
         rate_hz = ADAPTERS[self.adapter].input_rate_hz
         return Prompt(speech("prompt", seconds * rate_hz / 24_000), rate_hz)
 
-    def turn(self, scenario: str = "plain", **request: Any) -> tuple[Outcome, Any]:
+    def turn(self, scenario: str = "plain", prompt: Prompt | None = None, **request: Any) -> tuple[Outcome, Any]:
         """One exchange with the emulator in a scenario; whatever comes of it, the key is not in it."""
 
         async def play() -> tuple[Outcome, Any]:
             async with self.emulator(self.plays.get(scenario, scenario)) as emulator:
-                return await exchange(self.request(emulator.url, **request), self.prompt()), emulator
+                return await exchange(self.request(emulator.url, **request), prompt or self.prompt()), emulator
 
         outcome, emulator = asyncio.run(play())
         assert KEY not in repr(outcome)
