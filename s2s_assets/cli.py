@@ -11,7 +11,10 @@ GROUPS = {
     "study": ("s2s_assets.study.commands:study", "Check a study folder, or make a new one."),
     "audio": ("s2s_assets.audio.commands:audio", "Measure and normalize audio files."),
     "pairs": ("s2s_assets.pairing.commands:pairs", "Simulate a pairing plan."),
-    "responses": ("s2s_assets.responses.commands:responses", "One exchange with a model, by hand."),
+    "responses": (
+        "s2s_assets.responses.commands:responses",
+        "Estimate, follow and repeat collections; one exchange by hand.",
+    ),
     "ratings": ("s2s_assets.ratings.commands:ratings", "Import, export, count and exclude ratings."),
     "rank": ("s2s_assets.leaderboard.rank_command:command", "Rank the entities of a ratings file."),
     "release": ("s2s_assets.leaderboard.commands:release", "List and check sealed releases."),

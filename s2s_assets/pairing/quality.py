@@ -27,7 +27,7 @@ from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
 from s2s_assets.pairing.schema import CELL_COLUMNS, check_cells
-from s2s_assets.pairing.state import PlanState, build_state
+from s2s_assets.pairing.state import PlanState, build_state, replaced
 from s2s_assets.study import DIMENSIONS, Bools, Floats, Ints
 
 MAX_SHARE_RATIO = 1.25
@@ -69,7 +69,7 @@ class PlanQuality:
     n_slots: int
     """Slots of pairs that are not void, bridges among them."""
     n_void: int
-    """Pairs of withdrawn responses."""
+    """Pairs of responses that are withdrawn or were collected anew."""
     n_epochs: int
     overall: SliceQuality
     excess_allowed: float
@@ -116,7 +116,8 @@ def plan_quality(plan: pl.DataFrame, cells: pl.DataFrame | None = None, withdraw
     """
     cells = pl.DataFrame(schema=dict.fromkeys(CELL_COLUMNS, pl.String)) if cells is None else check_cells(cells)
     state = build_state(plan, cells, withdrawn)
-    live = plan.filter(~pl.col("response_a").is_in(list(withdrawn)) & ~pl.col("response_b").is_in(list(withdrawn)))
+    void = [*withdrawn, *replaced(plan, cells)]
+    live = plan.filter(~pl.col("response_a").is_in(void) & ~pl.col("response_b").is_in(void))
     nodes = state.present | state.playable
     whole, compared = _whole_prompts(state, nodes), nodes.sum(axis=1) >= 2
     everything = _slice(state, nodes, np.ones(len(state.prompts), bool), "all", "all")

@@ -97,7 +97,7 @@ def build_state(plan: pl.DataFrame, cells: pl.DataFrame, withdrawn: Collection[s
         np.zeros(len(configs), np.int64),
     )
     _place_cells(state, cells, pairs)
-    _place_pairs(state, pairs, gone)
+    _place_pairs(state, pairs, gone, list(replaced(pairs, cells)))
     return state
 
 
@@ -123,11 +123,33 @@ def _place_cells(state: PlanState, cells: pl.DataFrame, pairs: pl.DataFrame) -> 
     state.planned[p, c] = [r in known for r in cells["response_id"]]
 
 
-def _place_pairs(state: PlanState, pairs: pl.DataFrame, gone: list[str]) -> None:
+def replaced(plan: pl.DataFrame, cells: pl.DataFrame) -> frozenset[str]:
+    """Responses of a plan that were collected anew: their config has another one on the same prompt.
+
+    In force is the one that can be played, else the one that was planned last.
+    """
+    of_cell = ["prompt", "config"]
+    planned = pl.concat(
+        plan.select("prompt", "epoch", config=f"config_{end}", response_id=f"response_{end}") for end in ("a", "b")
+    )
+    last = planned.sort("epoch").group_by(of_cell).agg(last=pl.col("response_id").last())
+    now = cells.select(*of_cell, now="response_id")
+    rows = planned.join(last, on=of_cell).join(now, on=of_cell, how="left")
+    old = rows.filter(pl.col("response_id") != pl.coalesce("now", "last"))
+    return frozenset(old["response_id"])
+
+
+def _place_pairs(state: PlanState, pairs: pl.DataFrame, gone: list[str], old: list[str]) -> None:
+    """Pairs whose responses are both in force; a partner of one that is gone is owed a pair.
+
+    The pairs of a replaced response are none any more, but nothing is owed for them: its successor is a newcomer, and
+    as one falls short of the same opponents.
+    """
     p = index(state.prompts, pairs["prompt"])
     a, b = index(state.configs, pairs["config_a"]), index(state.configs, pairs["config_b"])
     lost_a, lost_b = pairs["response_a"].is_in(gone).to_numpy(), pairs["response_b"].is_in(gone).to_numpy()
-    live = ~(lost_a | lost_b)
+    old_a, old_b = pairs["response_a"].is_in(old).to_numpy(), pairs["response_b"].is_in(old).to_numpy()
+    live = ~(lost_a | lost_b | old_a | old_b)
     state.met[p[live], a[live], b[live]] = state.met[p[live], b[live], a[live]] = True
     np.add.at(state.tilt, a[live], 1)
     np.add.at(state.tilt, b[live], -1)

@@ -4,10 +4,12 @@ The ratings database knows which responses have an answer; the attempts say by w
 `recorded_prompts` which take each prompt had. `s2s study check` holds a folder's edits against this.
 """
 
+from dataclasses import replace
 from pathlib import Path
 
 from sqlalchemy import inspect
 
+from s2s_assets.ratings.exclude import withdrawn
 from s2s_assets.ratings.schema import study_identity
 from s2s_assets.ratings.store import RatingsStore, answered_responses, opening
 from s2s_assets.responses import stored_attempts
@@ -31,7 +33,8 @@ def read_frozen(folder: StudyFolder) -> Frozen | None:
     except IdentityError as error:
         console.print(f"warning: edits are not held against answers: {error}", markup=False, soft_wrap=True)
         return None
-    return frozen_by(answered_responses(database), folder.study, store)
+    answered = answered_responses(database)
+    return replace(frozen_by(answered, folder.study, store), responses=answered - withdrawn(database))
 
 
 def open_existing(settings: Settings, study: Study) -> RatingsStore | None:

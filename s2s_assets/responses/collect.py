@@ -129,7 +129,7 @@ async def collect(
             return counts
         request = resolve(config, exchange, environ, base_url)
         limits = ProviderLimits(home, exchange.concurrency, providers)
-        tariff = Tariff.of(request, price_table(providers))
+        tariff = Tariff.of(config, price_table(providers))
         answer_s = expected_answer_s(stored)
         purse = await asyncio.to_thread(
             open_purse, store, config, tariff, providers, mean_prompt_s(prompts, missing), answer_s

@@ -1,4 +1,4 @@
-"""`s2s responses try`: one exchange by hand."""
+"""`s2s responses`: a study's responses, and `try`, one exchange by hand."""
 
 import asyncio
 import tempfile
@@ -11,6 +11,7 @@ from s2s_assets.responses.providers import adapter
 from s2s_assets.responses.records import Outcome, Prompt, Request
 from s2s_assets.responses.request import PerStage, resolve
 from s2s_assets.responses.retry import Backoff, attempts
+from s2s_assets.responses.study_commands import estimate, recollect, status
 from s2s_assets.responses.trial import document, timeline, write_files
 from s2s_assets.study import AudioError, InputError, Settings, StudyError, load_study
 from s2s_assets.study.console import emit, guard, json_option, people
@@ -18,7 +19,11 @@ from s2s_assets.study.console import emit, guard, json_option, people
 
 @click.group()
 def responses() -> None:
-    """One exchange with a model, by hand."""
+    """A study's responses, and one exchange with a model by hand."""
+
+
+for _command in (estimate, status, recollect):
+    responses.add_command(_command)
 
 
 @responses.command("try")

@@ -5,18 +5,19 @@
 
 A sum holds only if it is whole: an amount above zero without a price, or a price whose amount nobody tells, makes the
 cost unknown (None), never 0. Where a provider bills time and does not say how much, the prompt's and the answer's
-durations stand in. A cascade costs the sum of the stages that it reached.
+durations stand in, if there is an answer. A cascade costs the sum of the stages that it reached.
 """
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Self
 
 from s2s_assets.responses.metering import Meters, read_usage
 from s2s_assets.responses.prices import PriceTable
 from s2s_assets.responses.providers import adapter
-from s2s_assets.responses.records import Outcome, Request
-from s2s_assets.study import Price
+from s2s_assets.responses.records import Outcome
+from s2s_assets.responses.request import stage_providers
+from s2s_assets.study import Config, Price
 
 _HOUR_S, _MTOK, _THOUSAND = 3600, 1e6, 1000
 TEXT_TOKENS_A_CHARACTER = 0.25
@@ -83,16 +84,20 @@ class Tariff:
     instruction_tokens: float
 
     @classmethod
-    def of(cls, request: Request, table: PriceTable) -> "Tariff":
-        """The tariff of a request."""
-        stages = adapter(request.adapter).stages
-        models = {s: _model(request, s, spec.model) for s, spec in stages.items()}
+    def of(cls, config: Config, table: PriceTable) -> Self:
+        """The tariff of a config.
+
+        Raises:
+            StudyError: the adapter is unknown.
+        """
+        providers, stages = stage_providers(config), adapter(config.model.adapter).stages
+        models = {s: _model(config.model.settings, s, spec.model) for s, spec in stages.items()}
         return cls(
             version=table.version,
-            providers=request.providers,
+            providers=providers,
             models=models,
-            prices={s: table.price(request.providers[s], models[s]) for s in stages},
-            instruction_tokens=len(request.instruction) * TEXT_TOKENS_A_CHARACTER,
+            prices={s: table.price(providers[s], models[s]) for s in stages},
+            instruction_tokens=len(config.instruction) * TEXT_TOKENS_A_CHARACTER,
         )
 
     def costs(self, outcome: Outcome, prompt_s: float) -> dict[str, float | None]:
@@ -106,12 +111,12 @@ class Tariff:
             reached = {s: read_usage(usage[s]) for s in self.prices if isinstance(usage.get(s), Mapping)}
             if outcome.stage is not None and outcome.timings.connected is not None:
                 reached.setdefault(outcome.stage, Meters())
-        return {stage: self._cost(stage, meters, outcome, prompt_s, answer_s) for stage, meters in reached.items()}
+        return {stage: self._cost(stage, meters, prompt_s, answer_s) for stage, meters in reached.items()}
 
-    def _cost(self, stage: str, meters: Meters, outcome: Outcome, prompt_s: float, answer_s: float) -> float | None:
+    def _cost(self, stage: str, meters: Meters, prompt_s: float, answer_s: float) -> float | None:
         price = self.prices[stage]
-        # time is billed once a prompt is on its way; without it and without usage nobody knows
-        if price is None or (meters == Meters() and outcome.timings.input_sent is None):
+        # a failure without usage and without audio may or may not be billed
+        if price is None or (meters == Meters() and not answer_s):
             return None
         return cost_of(price, meters, prompt_s, answer_s)
 
@@ -166,8 +171,8 @@ def total(charges: Sequence[Mapping[str, Any]]) -> float | None:
     return float(sum(known)) if values and len(known) == len(values) else None
 
 
-def _model(request: Request, stage: str, usual: str | None) -> str:
-    """The provider's model id of a stage: its setting, the model's own setting, else the protocol's usual one."""
-    inner = request.settings.get(stage)
-    named = inner.get("model") if isinstance(inner, Mapping) else request.settings.get("model")
+def _model(settings: Mapping[str, Any], stage: str, usual: str | None) -> str:
+    """The provider's model id of a stage: the stage's setting, else the model's, else the protocol's usual one."""
+    inner = settings.get(stage)
+    named = inner.get("model") if isinstance(inner, Mapping) else settings.get("model")
     return str(named or usual or "")

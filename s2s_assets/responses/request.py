@@ -48,7 +48,7 @@ def resolve(
         voice=config.voice.provider_id or config.voice.id,
         thinking=config.thinking,
         addresses={s: _address(config, s, spec.url, base_url, environ) for s, spec in kind.stages.items()},
-        providers={s: _provider(config, s, spec.provider) for s, spec in kind.stages.items()},
+        providers=stage_providers(config),
         keys={s: _variable(config, "key_env", v, environ) for s in kind.stages if (v := _of(model.key_env, s))},
         terms=Terms(
             pace=exchange.pace,
@@ -80,11 +80,19 @@ def _address(config: Config, stage: str, usual: str, base_url: PerStage, environ
     return found
 
 
-def _provider(config: Config, stage: str, usual: str | None) -> str:
-    """Whose limits a stage counts against: its setting, else the protocol's usual provider, else the model's.
+def stage_providers(config: Config) -> dict[str, str]:
+    """Stage → whose limits and prices it has: its setting, else the protocol's usual provider, else the model's.
 
     A stage at an address of one's own is not at the usual provider.
+
+    Raises:
+        StudyError: the adapter is unknown.
     """
+    stages = adapter(config.model.adapter).stages
+    return {stage: _provider(config, stage, spec.provider) for stage, spec in stages.items()}
+
+
+def _provider(config: Config, stage: str, usual: str | None) -> str:
     settings = config.model.settings.get(stage)
     if isinstance(settings, Mapping) and settings.get("provider"):
         return str(settings["provider"])

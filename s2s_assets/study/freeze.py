@@ -32,6 +32,8 @@ class Frozen:
     """Config key → `digest(config.settings)`."""
     takes: Mapping[str, Take] = field(default_factory=dict)
     """Prompt → its selected take."""
+    responses: frozenset[str] = frozenset()
+    """Responses with answers that count: they may not be collected anew."""
 
 
 @dataclass(frozen=True)

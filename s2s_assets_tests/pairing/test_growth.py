@@ -95,6 +95,24 @@ def test_a_response_collected_again_is_attached_again(twin):
     assert twin.split_prompts(plan, again, {"r-3-1"}) == []
 
 
+def test_a_response_collected_anew_takes_the_place_of_the_old_one(twin):
+    cells = twin.cells(7, 9)
+    plan = grow(None, cells)
+    before = {tuple(sorted((r["config_a"], r["config_b"]))) for r in twin.pairs(plan) if r["prompt"] == "p003"}
+    new_id = pl.when(pl.col("response_id") == "r-3-1").then(pl.lit("second")).otherwise(pl.col("response_id"))
+    again = cells.with_columns(response_id=new_id)
+    grown = grow(plan, again)
+    assert grown.head(plan.height).equals(plan)
+    new = grown.slice(plan.height)
+    assert set(new["source"]) <= {"baseline", "bridge"}, "nothing is owed for a response that has a successor"
+    live = [r for r in twin.pairs(grown, {"r-3-1"}) if r["prompt"] == "p003"]
+    assert {tuple(sorted((r["config_a"], r["config_b"]))) for r in live} == before, "with the same opponents"
+    assert all("r-3-1" not in (r["response_a"], r["response_b"]) for r in new.iter_rows(named=True))
+    assert plan_quality(grown, again).n_void == 2
+    assert plan_quality(grown, again).connected
+    assert next_epoch(grown, again, (), study="s", slots=2, units=1) is None
+
+
 def test_a_retired_config_keeps_its_pairs_and_gets_no_new_one(twin):
     cells = twin.cells(7, 9)
     plan = grow(None, cells)
@@ -130,31 +148,38 @@ events = st.lists(
     st.one_of(
         st.tuples(st.just("config"), st.just(0), st.just(0)),
         st.tuples(st.just("prompt"), st.just(0), st.just(0)),
-        st.tuples(st.sampled_from(["withdraw", "again", "drop"]), st.integers(0, 5), st.integers(0, 5)),
+        st.tuples(st.sampled_from(["withdraw", "again", "anew", "drop"]), st.integers(0, 5), st.integers(0, 5)),
     ),
     max_size=9,
 )
 
 
+def succeeded(plan, cells, old):
+    """Responses collected anew of which a later repeat is planned or can be played."""
+    there = {*plan["response_a"], *plan["response_b"], *cells["response_id"]}
+    later = {r: [f"{'-'.join(r.split('-')[:3])}-{k}" for k in range(int([*r.split("-"), "0"][3]) + 1, 20)] for r in old}
+    return {r for r, names in later.items() if there & set(names)}
+
+
 @given(absent=st.sets(st.tuples(st.integers(0, 5), st.integers(0, 5)), max_size=12), events=events)
 @settings(max_examples=40, deadline=None)
 def test_whatever_happens_old_rows_stay_and_every_prompt_is_connected(twin, absent, events):
-    n, prompts, gone, turns = 5, 4, set(), Counter()
+    n, prompts, gone, old, turns = 5, 4, set(), set(), Counter()
     plan = grow(None, twin.cells(n, prompts, absent))
     for kind, p, c in [("late", 0, 0), *events]:
         n, prompts = n + (kind == "config"), prompts + (kind == "prompt")
         if kind == "late":
             absent = set()
-        elif kind in ("withdraw", "again"):
-            gone.add(f"r-{p}-{c}" + f"-{turns[p, c]}" * (turns[p, c] > 0))
-            turns[p, c] += kind == "again"
+        elif kind in ("withdraw", "again", "anew"):
+            (old if kind == "anew" else gone).add(f"r-{p}-{c}" + f"-{turns[p, c]}" * (turns[p, c] > 0))
+            turns[p, c] += kind != "withdraw"
         elif kind == "drop":
             absent = absent | {(p, c)}
         ids = {f"r-{p}-{c}": f"r-{p}-{c}-{k}" for (p, c), k in turns.items() if k}
         cells = twin.cells(n, prompts, absent).with_columns(pl.col("response_id").replace(ids))
         before, plan = plan, grow(plan, cells, gone)
         assert before is None or plan.head(before.height).equals(before)
-        assert plan is None or twin.split_prompts(plan, cells, gone) == []
+        assert plan is None or twin.split_prompts(plan, cells, gone | succeeded(plan, cells, old)) == []
         assert next_epoch(plan, cells, gone, study="s", slots=2, units=1) is None
         assert plan is None or plan_quality(plan, cells, gone).connected
     keys = [(r["prompt"], *sorted((r["response_a"], r["response_b"]))) for r in twin.pairs(plan)]

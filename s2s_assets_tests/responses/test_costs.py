@@ -1,6 +1,6 @@
 """Usage times price: by hand for each provider's words, and unknown rather than free."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any
 
@@ -8,13 +8,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from s2s_assets.responses import Outcome, Request
+from s2s_assets.responses import Outcome
 from s2s_assets.responses.costs import Tariff, cost_of, total
 from s2s_assets.responses.metering import Meters, read_usage
 from s2s_assets.responses.prices import price_table
 from s2s_assets.responses.records import Timings
 from s2s_assets.study import Price, Provider
+from s2s_assets_tests.responses.conftest import make_config
 
+REALTIME = make_config(provider="openai", settings={"model": "gpt-realtime-2.1"})
+CASCADE = make_config(adapter="cascade", settings={}, base_url_env=None)
 OPENAI = {
     "total_tokens": 253,
     "input_tokens": 132,
@@ -125,8 +128,8 @@ def _outcome(usage: Mapping[str, Any] | None, **more: Any) -> Outcome:
     )
 
 
-def test_a_cascade_costs_the_sum_of_its_stages(cascade_request: Callable[..., Request]) -> None:
-    tariff = Tariff.of(cascade_request("http://127.0.0.1"), price_table())
+def test_a_cascade_costs_the_sum_of_its_stages() -> None:
+    tariff = Tariff.of(CASCADE, price_table())
     usage = {"stt": {"seconds": 6.0}, "llm": RESPONSES, "tts": {"characters": 100}}
     charges = tariff.charges(_outcome(usage), 6.0, 15.0)
     by_hand = {
@@ -143,30 +146,28 @@ def test_a_cascade_costs_the_sum_of_its_stages(cascade_request: Callable[..., Re
     assert total(charges) == pytest.approx(sum(by_hand.values()))
 
 
-def test_a_stage_that_failed_is_of_unknown_cost_and_one_not_reached_of_none(
-    cascade_request: Callable[..., Request],
-) -> None:
-    tariff = Tariff.of(cascade_request("http://127.0.0.1"), price_table())
+def test_a_stage_that_failed_is_of_unknown_cost_and_one_not_reached_of_none() -> None:
+    tariff = Tariff.of(CASCADE, price_table())
     failed = _outcome({"stt": {"seconds": 6.0}}, status="provider_error", stage="llm")
     charges = tariff.charges(failed, 6.0, 15.0)
     assert [(c["stage"], c["cost_usd"] is None) for c in charges] == [("stt", False), ("llm", True)]
     assert total(charges) is None
 
 
-def test_nothing_reached_is_nothing_known(realtime_request: Callable[..., Request]) -> None:
-    tariff = Tariff.of(realtime_request("ws://127.0.0.1"), price_table())
+def test_nothing_reached_is_nothing_known() -> None:
+    tariff = Tariff.of(REALTIME, price_table())
     charges = tariff.charges(_outcome(None, timings=Timings(), status="provider_error", pcm=b""), 6.0, 15.0)
     assert (charges, total(charges)) == ([], None)
 
 
-def test_an_unknown_model_has_no_price(realtime_request: Callable[..., Request]) -> None:
-    tariff = Tariff.of(realtime_request("ws://127.0.0.1", model="gpt-realtime-9"), price_table())
+def test_an_unknown_model_has_no_price() -> None:
+    tariff = Tariff.of(make_config(provider="openai", settings={"model": "gpt-realtime-9"}), price_table())
     (charge,) = tariff.charges(_outcome(OPENAI), 6.0, 15.0)
     assert (charge["cost_usd"], charge["estimate_usd"]) == (None, None)
 
 
-def test_an_estimate_is_near_what_it_costs(realtime_request: Callable[..., Request]) -> None:
-    tariff = Tariff.of(realtime_request("ws://127.0.0.1"), price_table())
+def test_an_estimate_is_near_what_it_costs() -> None:
+    tariff = Tariff.of(REALTIME, price_table())
     (guess,) = tariff.estimate(6.0, 4.0).values()
     assert guess == pytest.approx((8 * 4 + 60 * 32 + 15 * 24 + 80 * 64) / 1e6, rel=0.05)
 

@@ -1,0 +1,221 @@
+"""`s2s responses estimate`, `status` and `recollect`: a study's responses, before, while and after they are collected."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+
+import click
+import polars as pl
+from rich.table import Table
+
+from s2s_assets.responses.attempts import stored_attempts
+from s2s_assets.responses.estimate import ConfigEstimate, Estimate, ProviderEstimate
+from s2s_assets.responses.estimate import estimate as make_estimate
+from s2s_assets.responses.recollection import Answered, supersede
+from s2s_assets.responses.status import ConfigStatus, config_status
+from s2s_assets.responses.table import wanted
+from s2s_assets.storage import StudyStore, open_store
+from s2s_assets.study import Config, FreezeReader, InputError, Settings, StudyError, StudyFolder, load_study
+from s2s_assets.study.console import emit, guard, json_option, people
+
+study_option = click.option("--study", type=click.Path(path_type=Path), help="Study folder; default S2S_STUDY.")
+configs_option = click.option(
+    "--config", "keys", multiple=True, help="Only this config; repeatable. Default: all active."
+)
+
+
+@dataclass(frozen=True)
+class _Opened:
+    """A study with its store."""
+
+    folder: StudyFolder
+    store: StudyStore
+    home: Path
+
+    def configs(self, keys: Sequence[str]) -> list[Config]:
+        """The configs of some keys, all active ones where none is given.
+
+        Raises:
+            StudyError: a key that the study does not have.
+        """
+        return [self.config(key) for key in keys] or list(self.folder.study.active_configs)
+
+    def config(self, key: str) -> Config:
+        """The config of a key.
+
+        Raises:
+            StudyError: the study does not have it.
+        """
+        found = self.folder.study.config(key)
+        if found is None:
+            known = ", ".join(str(c.key) for c in self.folder.study.configs)
+            raise StudyError(f"{self.folder.root / 'study.yaml'}: no config {key!r}; expected one of {known}")
+        return found
+
+    def prompts(self) -> pl.DataFrame | None:
+        """`normalized_audio` in force; None before there is one."""
+        version = self.store.head("normalized_audio", None)
+        return None if version is None else self.store.read_table("normalized_audio", None, version).frame
+
+    def known_prompts(self) -> pl.DataFrame:
+        """`normalized_audio` in force.
+
+        Raises:
+            InputError: there is none yet.
+        """
+        prompts = self.prompts()
+        if prompts is None:
+            raise InputError(
+                f"study {self.folder.study.study!r}: no normalized audio yet, so nothing is known of the prompts; "
+                "materialize recorded_prompts and normalized_audio first"
+            )
+        return prompts
+
+
+def _open(study: Path | None) -> _Opened:
+    settings = Settings.from_environment()
+    folder = load_study(study or settings.study)
+    store = StudyStore(open_store(settings.store), folder.study.study)
+    store.claim()
+    return _Opened(folder, store, settings.home)
+
+
+@click.command()
+@configs_option
+@study_option
+@json_option
+@guard
+def estimate(keys: tuple[str, ...], study: Path | None, as_json: bool) -> None:
+    """Say what is left to send, about how long it takes and what it costs; sends nothing."""
+    opened = _open(study)
+    found = make_estimate(opened.folder.study, opened.configs(keys), opened.known_prompts(), opened.store)
+    if as_json:
+        emit(found.document())
+    else:
+        _show_estimate(found)
+
+
+@click.command()
+@configs_option
+@study_option
+@json_option
+@guard
+def status(keys: tuple[str, ...], study: Path | None, as_json: bool) -> None:
+    """Count what is collected, by the stored attempts, and show what is being collected on this machine."""
+    opened = _open(study)
+    prompts = opened.prompts()
+    rows = [config_status(config, prompts, opened.store, opened.home) for config in opened.configs(keys)]
+    if as_json:
+        emit([asdict(row) for row in rows])
+    else:
+        _show_status(rows)
+
+
+@click.command()
+@click.argument("config")
+@click.option("--prompt", "only", multiple=True, help="Only this prompt; repeatable. Default: all that are answered.")
+@click.option("--by", "author", required=True, help="Who decides; kept with it.")
+@click.option("--reason", required=True, help="Why; kept with it.")
+@study_option
+@json_option
+@click.pass_context
+@guard
+def recollect(
+    context: click.Context,
+    config: str,
+    only: tuple[str, ...],
+    author: str,
+    reason: str,
+    study: Path | None,
+    as_json: bool,
+) -> None:
+    """Have the answers of CONFIG collected anew, under new response ids; the old ones are kept.
+
+    Nothing is sent here: the next collection of CONFIG sends what is marked. Responses that raters have answered about
+    are refused; withdraw them first.
+    """
+    opened = _open(study)
+    found = opened.config(config)
+    answered = _answered(opened, found, only)
+    reader = context.find_object(FreezeReader)
+    frozen = reader.read(opened.folder) if reader is not None else None
+    held = frozen.responses if frozen is not None else frozenset[str]()
+    marked = supersede(opened.store, found, answered, held, author=author, reason=reason, now=datetime.now(UTC))
+    if as_json:
+        emit({"config": config, "marked": marked, "responses": [a.response_id for a in answered]})
+    else:
+        people.print(f"{config}: {marked} responses will be collected anew at the next collection")
+
+
+def _answered(opened: _Opened, config: Config, only: Sequence[str]) -> list[Answered]:
+    """The stored successes that are wanted now, of some prompts.
+
+    Raises:
+        InputError: a prompt that is not there.
+    """
+    plan = wanted(config, opened.known_prompts(), opened.store)
+    unknown = sorted(set(only) - {w.prompt for w in plan})
+    if unknown:
+        raise InputError(f"--prompt {', '.join(unknown)}: no prompt of this name has normalized audio")
+    stored = stored_attempts(opened.store, config)
+    ok = {i for i, records in stored.items() if any(r["status"] == "ok" for r in records)}
+    chosen = [w for w in plan if w.response_id in ok and (not only or w.prompt in only)]
+    return [Answered(w.response_id, w.prompt, w.repeat) for w in {w.response_id: w for w in chosen}.values()]
+
+
+def _show_estimate(found: Estimate) -> None:
+    _show(("config", "exchanges", "prompt", "answer", "cost", "without a price"), map(_config_cells, found.configs))
+    _show(("provider", "exchanges", "takes", "cost", "spent", "budget"), map(_provider_cells, found.providers))
+    document = found.document()
+    people.print(
+        f"{document['exchanges']} exchanges, about {_time(document['duration_s'])}, about {_usd(document['cost_usd'])}; "
+        f"prices: {found.price_table}"
+    )
+
+
+def _config_cells(row: ConfigEstimate) -> tuple[str, ...]:
+    lengths = (f"{row.prompt_s:.1f} s", f"{row.answer_s:.1f} s")
+    return (row.config, str(row.exchanges), *lengths, _usd(row.cost_usd), row.problem or ", ".join(row.unpriced))
+
+
+def _provider_cells(row: ProviderEstimate) -> tuple[str, ...]:
+    money = (_usd(row.cost_usd), _usd(row.spent_usd), "–" if row.budget_usd is None else _usd(row.budget_usd))
+    return (row.provider, str(row.exchanges), _time(row.duration_s), *money)
+
+
+def _show_status(rows: Sequence[ConfigStatus]) -> None:
+    _show(("config", "ok", "failed", "attempts", "spent", "last", "now"), map(_status_cells, rows))
+
+
+def _status_cells(row: ConfigStatus) -> tuple[str, ...]:
+    failed = ", ".join(f"{n} {status}" for status, n in row.failed.items()) or "–"
+    spent = _usd(row.cost_usd) + (f" + {row.unknown_costs} unknown" if row.unknown_costs else "")
+    last = "–" if row.last_at is None else row.last_at[:19]
+    return (row.config, f"{row.ok}/{row.planned}", failed, str(row.attempts), spent, last, _now(row))
+
+
+def _now(row: ConfigStatus) -> str:
+    if row.running is None:
+        return ""
+    done, to_go = row.running.get("done"), row.running.get("to_go_s")
+    return f"collecting, {done or 0} done" + (f", about {_time(to_go)} to go" if to_go is not None else "")
+
+
+def _show(titles: Sequence[str], rows: Iterable[tuple[str, ...]]) -> None:
+    table = Table(box=None)
+    for title in titles:
+        table.add_column(title, no_wrap=title in {"config", "provider"})
+    for row in rows:
+        table.add_row(*row)
+    people.print(table)
+
+
+def _usd(amount: float | None) -> str:
+    return "unknown" if amount is None else f"{amount:.2f} USD"
+
+
+def _time(seconds: float) -> str:
+    if seconds < 90:
+        return f"{seconds:.0f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"
