@@ -7,6 +7,8 @@ from typing import Any, Literal
 METHOD_VERSION = "rubric-clusters-1"
 """Changes whenever the same strengths and draws would give another result."""
 
+REPRODUCED = 0.5
+"""Share of the resamples that must give exactly the same partition."""
 Status = Literal["ok", "undefined"]
 
 
@@ -51,6 +53,13 @@ class Partition:
     def sizes(self) -> tuple[int, ...]:
         """Rubrics in each cluster; 1 against the rest with high reliability is an outlier, not a structure."""
         return tuple(len(members) for members in self.clusters)
+
+    @property
+    def reproduced(self) -> bool:
+        """Whether to take the partition for more than noise: most resamples give it, and more than chance's 95 % do."""
+        if self.reliability is None or self.chance_high is None:
+            return False
+        return self.reliability >= REPRODUCED and self.reliability > self.chance_high
 
 
 @dataclass(frozen=True)
