@@ -111,10 +111,11 @@ class Recorder:
         return self.items[key]
 
     def audio(self, item: Item, pcm: bytes) -> None:
-        """Add a chunk to an item."""
+        """Add a chunk to an item; audio is a sign of an answer, whatever else is."""
         if not pcm:
             return
         item.chunks.append(pcm)
+        self.mark("first_event")
         if not item.provisional:
             self.mark("first_audio")
             self.mark("last_audio")
