@@ -17,6 +17,10 @@ GROUPS = {
     ),
     "ratings": ("s2s_assets.ratings.commands:ratings", "Import, export, count and exclude ratings."),
     "rank": ("s2s_assets.leaderboard.rank_command:command", "Rank the entities of a ratings file."),
+    "budget": (
+        "s2s_assets.calibration.budget_command:command",
+        "Plan a study: the raters, prompts and ratings that it needs.",
+    ),
     "release": ("s2s_assets.leaderboard.commands:release", "List and check sealed releases."),
     "materialize": ("s2s_assets.materialize:materialize", "Materialize the whole study, or one config's responses."),
     "demo": ("s2s_assets.demo.commands:demo", "Run the whole demo study on this machine."),

@@ -9,10 +9,12 @@ from s2s_assets.leaderboard.board import headline_of
 from s2s_assets.leaderboard.charts import ForestRow, Matrix, forest, heatmap
 from s2s_assets.leaderboard.clustering import clusters_of
 from s2s_assets.leaderboard.inputs import BoardInputs, Clusters, Facts, Previous, Run, coverage, facts_of
-from s2s_assets.leaderboard.png import svg_to_png, thumbnail
+from s2s_assets.leaderboard.line_chart import Line, line_chart
+from s2s_assets.leaderboard.png import png_width, svg_to_png, thumbnail
 from s2s_assets.leaderboard.ranking_files import write_ranking
 from s2s_assets.leaderboard.recovery import recovered
 from s2s_assets.leaderboard.release import Sealing, damage, last_release, previous_release, read_index, seal
+from s2s_assets.leaderboard.write import table_files
 
 __all__ = [
     "Board",
@@ -20,6 +22,7 @@ __all__ = [
     "Clusters",
     "Facts",
     "ForestRow",
+    "Line",
     "Matrix",
     "Previous",
     "Run",
@@ -33,12 +36,15 @@ __all__ = [
     "headline_of",
     "heatmap",
     "last_release",
+    "line_chart",
+    "png_width",
     "previous_release",
     "read_board",
     "read_index",
     "recovered",
     "seal",
     "svg_to_png",
+    "table_files",
     "thumbnail",
     "write_ranking",
 ]

@@ -5,12 +5,24 @@ Of two different pairs on a prompt, E entities and K pairs, the mean number of e
     ω = Σ_e d_e (d_e - 1) / (K (K - 1)),
 
 d_e being the pairs of entity e on the prompt, D = 2 K / E on average: 4 / (E + 1) for pairs chosen at random, and
-E D (D - 1) / (K (K - 1)) where every entity has D. For another K the spread of d_e keeps its place between these two.
+E D (D - 1) / (K (K - 1)) where every entity has D. For another K the spread of d_e keeps its place between these two;
+where some entities are paired more than others, ω is above chance and stays as it is, as it does for pairs chosen at random.
 """
 
 from dataclasses import dataclass, replace
 
 _NO_SPREAD = 1e-9
+
+
+@dataclass(frozen=True)
+class Shares:
+    """ρ = Σ n_g² / N² of each kind of cluster in a study: what each part of the variance is multiplied with."""
+
+    raters: float
+    prompts: float
+    items: float
+    units: float
+    noise: float
 
 
 @dataclass(frozen=True)
@@ -27,12 +39,37 @@ class Arrangement:
     clumping: float = 0.0
     """Other ratings of the same rater on the same prompt, beyond what handing out at random gives."""
 
+    def shares(self, raters: int, prompts: int, ratings_per_pair: float) -> Shares:
+        """ρ in a study arranged like this one.
+
+        Args:
+            raters: how many, as unevenly busy as here.
+            prompts: how many, as unevenly rated.
+            ratings_per_pair: of each pair on a prompt, by raters taken at random.
+        """
+        items = prompts * self.pairs_per_prompt
+        ratings = items * ratings_per_pair
+        others = self.clumping + random_clumping(ratings, raters, self.uneven_raters, prompts, self.pairs_per_prompt)
+        return Shares(
+            raters=min(self.uneven_raters / raters, 1.0),
+            prompts=min(self.uneven_prompts / prompts, 1.0),
+            items=1.0 / items,
+            units=(1.0 + others) / ratings,
+            noise=1.0 / ratings,
+        )
+
     def resized(self, pairs_per_prompt: float, entities: int) -> "Arrangement":
         """The same way of choosing pairs, with another number of them on a prompt."""
-        at_random = _spread(4.0 / (entities + 1), self.pairs_per_prompt, entities)
-        own = _spread(self.shared, self.pairs_per_prompt, entities)
-        kept = min(max(own / at_random, 0.0), 1.0) if at_random > _NO_SPREAD else 0.0
-        spread = kept * _spread(4.0 / (entities + 1), pairs_per_prompt, entities)
+        by_chance = 4.0 / (entities + 1)
+        if self.shared >= by_chance:
+            return replace(self, pairs_per_prompt=pairs_per_prompt)
+        at_random = _spread(by_chance, self.pairs_per_prompt, entities)
+        kept = (
+            max(_spread(self.shared, self.pairs_per_prompt, entities) / at_random, 0.0)
+            if at_random > _NO_SPREAD
+            else 0.0
+        )
+        spread = kept * _spread(by_chance, pairs_per_prompt, entities)
         return replace(self, pairs_per_prompt=pairs_per_prompt, shared=_shared(spread, pairs_per_prompt, entities))
 
 

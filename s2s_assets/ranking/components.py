@@ -54,7 +54,7 @@ from s2s_assets.ranking.fits import Prepared, prepare
 from s2s_assets.ranking.overlaps import Overlaps, Pilot, kinds
 from s2s_assets.ranking.sandwich import sandwich, strength_rows
 from s2s_assets.ranking.spec import FitSpec
-from s2s_assets.study import OVERALL, By, Floats, InputError
+from s2s_assets.study import OVERALL, By, Floats, PilotError
 
 ENOUGH = 60
 """Ordered pairs of ratings of a kind from which its mean product says something."""
@@ -89,6 +89,10 @@ class Components:
     """None where the parts are assumed."""
     notes: tuple[str, ...] = ()
 
+    def even(self) -> "Components":
+        """The same parts for studies in which all raters are equally busy, and all prompts."""
+        return replace(self, arrangement=replace(self.arrangement, uneven_raters=1.0, uneven_prompts=1.0))
+
     def resized(self, pairs_per_prompt: float) -> "Components":
         """The parts with another number of pairs on a prompt: C_I stays, C_P goes with ω (`arrangement.py`)."""
         own = self.arrangement
@@ -112,26 +116,25 @@ def pilot_components(
         families: model → family, for boards by family.
 
     Raises:
-        InputError: ratings from which the parts cannot be told: one rater or prompt, separated or disconnected
-            entities, ties only, raters or prompts with one rating each; or what `fit_boards` refuses.
+        PilotError: the parts cannot be told: one rater or prompt, separated or disconnected entities, ties only, raters
+            or prompts with one rating each.
+        InputError: what `fit_boards` refuses.
         FitError: a fit that did not converge.
     """
     coded = code_ratings(ratings)
     spec = FitSpec(rubric=rubric, by=by)
     boards = prepare(spec, select(coded, spec), coded, families or {})
-    if len(boards) != 1:
-        groups = "; ".join(", ".join(group) for group in boards[0].components) if boards else f"no pair of {by}s"
-        raise InputError(
-            f"the ratings of {rubric} do not connect all that is ranked ({groups}): add ratings between them"
-        )
+    if not boards:
+        raise PilotError(f"every rating of {rubric} compares one {by} with itself")
     board = boards[0]
+    if len(boards) > 1:
+        groups = "; ".join(", ".join(group) for group in board.components)
+        raise PilotError(f"no ratings of {rubric} connect these groups: {groups}; add ratings between them")
     if board.ordinal.status == "undefined":
-        raise InputError(
-            f"all ratings of {rubric} are ties, which say nothing about variance: a pilot needs preferences"
-        )
+        raise PilotError(f"all ratings of {rubric} are ties, which say nothing about variance")
     if board.ordinal.status == "separated":
         apart = " above ".join("{" + ", ".join(group) + "}" for group in board.ordinal.groups)
-        raise InputError(f"the ratings of {rubric} are separated ({apart}): add ratings in which the lower side wins")
+        raise PilotError(f"the ratings of {rubric} are separated ({apart}): add ratings in which the lower side wins")
     return _components(board)
 
 
@@ -185,14 +188,14 @@ def _fill(means: dict[str, Floats], pairs: Mapping[str, float], shared: float) -
     """Put in place what the pilot cannot tell; says what that was.
 
     Raises:
-        InputError: neither raters' nor prompts' part can be told.
+        PilotError: neither raters' nor prompts' part can be told.
     """
     notes = []
     if pairs["rater"] < ENOUGH:
-        raise InputError("hardly any rater rated on two prompts: what raters add cannot be told from noise")
+        raise PilotError("hardly any rater rated on two prompts: what raters add cannot be told from noise")
     by_item, by_prompt = pairs["item"] >= ENOUGH, pairs["prompt"] >= ENOUGH
     if not by_prompt and not by_item:
-        raise InputError("hardly any prompt was rated by two raters: what prompts add cannot be told from noise")
+        raise PilotError("hardly any prompt was rated by two raters: what prompts add cannot be told from noise")
     if not by_prompt:
         means["prompt"] = means["item"] * shared / 4.0
     elif not by_item:

@@ -10,7 +10,7 @@ from scipy.sparse import coo_array, csr_array
 from s2s_assets.ranking.arrangement import Arrangement, random_clumping
 from s2s_assets.ranking.counts import Problem
 from s2s_assets.ranking.sandwich import Sandwich
-from s2s_assets.study import Floats, InputError, Ints
+from s2s_assets.study import Floats, Ints, PilotError
 
 T = TypeVar("T", float, Floats)
 _FEW = 10
@@ -24,8 +24,12 @@ class Pilot:
     """What a pilot has, by the sandwich of its own fit."""
 
     raters: int
+    effective_raters: float
+    """N² / Σ n²: as many equally busy ones would be worth as much."""
     prompts: int
+    effective_prompts: float
     ratings: int
+    pairs_per_prompt: float
     ratings_per_pair: float
     """Ratings of a pair on a prompt, on average."""
     robust: Sandwich
@@ -81,13 +85,13 @@ class Overlaps:
         """Refuse ratings that nearly all have a rater or prompt in common.
 
         Raises:
-            InputError: as said.
+            PilotError: as said.
         """
         for kind in ("rater", "prompt"):
             if self.number(kind) < 2:
-                raise InputError(f"all ratings are of one {kind}: what other {kind}s would add cannot be told")
+                raise PilotError(f"all ratings are of one {kind}: what other {kind}s would add cannot be told")
         if self.free < _LEAST_FREE:
-            raise InputError("one rater or prompt has nearly all ratings: what others would add cannot be told")
+            raise PilotError("one rater or prompt has nearly all ratings: what others would add cannot be told")
 
     def products(self, by_cell: csr_array) -> dict[str, Floats]:
         """Σ_g v_g v_g', v_g being the sum over a cluster's ratings of the rows of their cells, by kind of cluster."""
@@ -122,8 +126,17 @@ class Overlaps:
 
     def pilot(self, robust: Sandwich) -> Pilot:
         """As measured."""
-        per_pair = self.ratings / self.number("item")
-        return Pilot(self.number("rater"), self.number("prompt"), self.ratings, per_pair, robust)
+        n_items, n_prompts = self.number("item"), self.number("prompt")
+        return Pilot(
+            raters=self.number("rater"),
+            effective_raters=self.effective("rater"),
+            prompts=n_prompts,
+            effective_prompts=self.effective("prompt"),
+            ratings=self.ratings,
+            pairs_per_prompt=n_items / n_prompts,
+            ratings_per_pair=self.ratings / n_items,
+            robust=robust,
+        )
 
     def roughness(self) -> list[str]:
         """How well the parts of raters and prompts can be known from so few of them."""

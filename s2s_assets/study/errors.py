@@ -6,6 +6,7 @@ S2SError
 │   ├── StudyError      a study folder
 │   ├── ConfigKeyError  a config key or partition key
 │   ├── RatingsError    a ratings file or row
+│   │   └── PilotError  ratings that do not tell what their variance is made of
 │   └── IdentityError   a store or database that belongs to another study
 ├── AudioError          a recording that cannot be decoded or measured
 ├── StoreError          a store that is missing an object, refuses a write, or lacks what is needed
@@ -36,6 +37,10 @@ class ConfigKeyError(InputError):
 
 class RatingsError(InputError):
     """A ratings file cannot be read as one."""
+
+
+class PilotError(RatingsError):
+    """Ratings from which it cannot be told what raters, prompts and chance add to the variance."""
 
 
 class IdentityError(InputError):
