@@ -114,8 +114,8 @@ CANNOT = {
     20: "a pause inside the prompt ends the turn: activity is marked by hand",
     21: "silenceDurationMs is ignored: automatic activity detection is off",
     22: "the input transcript lacks the start: it is kept as the service gives it, and no status depends on it",
-    32: "Nova's sessions end after 8 minutes: no exchange is that long, and its end closes the stream like any other",
-    33: "Nova hangs where one speaks before it is set up: the protocol has no acknowledgement to wait for",
+    32: "Nova's sessions end after 8 minutes: no adapter reaches it",
+    33: "Nova hangs where one speaks before it is set up: no adapter reaches it",
 }
 
 

@@ -1,13 +1,17 @@
 """From a config to a request: addresses, keys, settings."""
 
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from s2s_assets.responses import resolve
-from s2s_assets.study import Exchange, StudyError
+from s2s_assets.responses.providers import adapter
+from s2s_assets.responses.recorder import Recorder
+from s2s_assets.study import Exchange, StudyError, canonical_json, load_study
 from s2s_assets_tests.responses.conftest import make_config
 
+ROOT = Path(__file__).resolve().parents[2]
 ENVIRON = {
     "S2S_TEST_KEY": "secret-key",
     "S2S_TEST_URL": "ws://127.0.0.1:1",
@@ -86,3 +90,26 @@ def test_a_cascade_has_an_address_a_key_and_a_provider_by_stage() -> None:
 def test_what_cannot_be_sent_is_refused_by_name(model: dict[str, Any], base_url: Any, message: str) -> None:
     with pytest.raises(StudyError, match=message):
         _resolve(base_url=base_url, **model)
+
+
+def test_every_config_of_the_public_study_can_be_sent_but_nova_s() -> None:
+    study = load_study(ROOT / "studies" / "dai-s2s-st").study
+    names = [
+        v for m in study.models for v in ([m.key_env] if isinstance(m.key_env, str) else (m.key_env or {}).values())
+    ]
+    keys = {name: f"key-of-{name}" for name in names}
+    sent = []
+    for config in study.configs:
+        if config.model.adapter == "nova_sonic":
+            continue
+        request = resolve(config, Exchange(), keys)
+        protocol = adapter(request.adapter)(request, Recorder(request))
+        shown = canonical_json(protocol.snapshot())
+        assert config.instruction.split()[-1] in shown
+        assert not any(key in shown for key in keys.values())
+        sent.append((config.key.thinking, shown))
+    assert len(sent) == 17
+    assert sum('"effort":"xhigh"' in shown for _, shown in sent) == 4
+    grok = [(level, shown) for level, shown in sent if "grok" in shown]
+    assert all(f'"effort":"{level}"' in shown for level, shown in grok)
+    assert {level for level, _ in grok} == {"none", "high"}
