@@ -1,6 +1,7 @@
 """Ratings for tests: the reference sets, and simulated ones with a known truth."""
 
 import csv
+import itertools
 import json
 from collections.abc import Sequence
 from pathlib import Path
@@ -8,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import polars as pl
+from hypothesis import strategies as st
 
 from s2s_assets.ranking.counts import CodedRatings, Problem, Selection, code_ratings, problems, select
 from s2s_assets.ranking.spec import FitSpec
@@ -15,6 +17,17 @@ from s2s_assets.ranking.spec import FitSpec
 REFS = Path(__file__).parents[1] / "data" / "stats_refs"
 CONFIG_BOARD = FitSpec(by="config")
 Row = tuple[str, str, str, str, int]
+rows_of_ratings: st.SearchStrategy[list[Row]] = st.lists(
+    st.tuples(
+        st.sampled_from(["r1", "r2", "r3"]),
+        st.sampled_from(["p1", "p2", "p3", "p4"]),
+        st.sampled_from(list(itertools.permutations(["m1", "m2", "m3", "m4"], 2))),
+        st.integers(-3, 3),
+    ).map(lambda x: (x[0], x[1], *x[2], x[3])),
+    min_size=1,
+    max_size=50,
+)
+"""Any ratings of four entities, by few raters on few prompts: separated, disconnected and tied ones among them."""
 
 
 def references() -> dict[str, dict[str, Any]]:

@@ -12,18 +12,8 @@ from hypothesis import strategies as st
 from s2s_assets.ranking import BoardFit, FitSpec, fit_boards
 from s2s_assets.study import ConfigKeyError, InputError
 from s2s_assets_tests.ranking import twin
-from s2s_assets_tests.ranking.cases import CONFIG_BOARD, Row, frame_of, reference_rows, simulated
+from s2s_assets_tests.ranking.cases import CONFIG_BOARD, Row, frame_of, reference_rows, rows_of_ratings, simulated
 
-rows_of_ratings = st.lists(
-    st.tuples(
-        st.sampled_from(["r1", "r2", "r3"]),
-        st.sampled_from(["p1", "p2", "p3", "p4"]),
-        st.sampled_from(list(itertools.permutations(["m1", "m2", "m3", "m4"], 2))),
-        st.integers(-3, 3),
-    ).map(lambda x: (x[0], x[1], *x[2], x[3])),
-    min_size=1,
-    max_size=60,
-)
 relaxed = settings(max_examples=60, suppress_health_check=[HealthCheck.too_slow])
 
 

@@ -1,7 +1,6 @@
 """What must hold of any ratings, through the public function: nothing here looks inside."""
 
 import io
-import itertools
 import json
 import random
 from typing import Any
@@ -21,18 +20,8 @@ from s2s_assets.ranking import (
     rank,
 )
 from s2s_assets.ranking.ordinal import fit_counts
-from s2s_assets_tests.ranking.cases import Row, frame_of, parts
+from s2s_assets_tests.ranking.cases import Row, frame_of, parts, rows_of_ratings
 
-rows_of_ratings = st.lists(
-    st.tuples(
-        st.sampled_from(["r1", "r2", "r3"]),
-        st.sampled_from(["p1", "p2", "p3", "p4"]),
-        st.sampled_from(list(itertools.permutations(["m1", "m2", "m3", "m4"], 2))),
-        st.integers(-3, 3),
-    ).map(lambda x: (x[0], x[1], *x[2], x[3])),
-    min_size=1,
-    max_size=40,
-)
 relaxed = settings(max_examples=12, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 
 
