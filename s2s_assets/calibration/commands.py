@@ -1,6 +1,8 @@
 """`s2s calibrate`: simulate studies with a known truth, and write down what the stated intervals are worth."""
 
 import os
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -8,13 +10,11 @@ from typing import Any
 import click
 from rich.table import Table
 
-from s2s_assets.calibration.report import BARS, bar_rows, figures, page, versions
+from s2s_assets.calibration.report import BARS, bar_rows, figures, page, sizes, versions
 from s2s_assets.calibration.study import FULL, QUICK, Calibration, steps_of
 from s2s_assets.calibration.study import calibrate as run
-from s2s_assets.leaderboard import svg_to_png
+from s2s_assets.leaderboard import png_width, svg_to_png
 from s2s_assets.study.console import console, emit, guard, json_option, people, progress
-
-_PNG_WIDTH = 1200
 
 
 @click.command()
@@ -33,35 +33,47 @@ _PNG_WIDTH = 1200
 @guard
 def command(quick: bool, out: Path, jobs: int, as_json: bool) -> None:
     """What the stated intervals are worth: coverage, false claims about pairs, clusters in noise, by simulation."""
+    if out.suffix != ".md":
+        raise click.BadParameter(f"{out}: expected the name of a Markdown file, which ends in .md", param_hint="--out")
     for threads in ("OPENBLAS_NUM_THREADS", "POLARS_MAX_THREADS"):
         os.environ.setdefault(threads, "1")  # of the processes, which stand side by side
     effort = QUICK if quick else FULL
+    with _writing(out):  # before the work, whose result would have no place
+        out.with_suffix("").mkdir(parents=True, exist_ok=True)
     with progress(f"simulated studies ({effort.name})", steps_of(effort)) as advance:
         found = run(effort, jobs, advance)
-    _write(out, found)
+    drawn = figures(found)
+    with _writing(out):
+        _write(out, found, drawn)
     if as_json:
         emit(_document(found))
     else:
         _show(found)
-    console.print(f"wrote {out} and {len(figures(found))} figures in {out.with_suffix('')}", markup=False)
+    console.print(f"wrote {out} and {len(drawn)} figures in {out.with_suffix('')}", markup=False)
 
 
-def _write(out: Path, found: Calibration) -> None:
-    folder = out.with_suffix("")
+@contextmanager
+def _writing(out: Path) -> Iterator[None]:
     try:
-        folder.mkdir(parents=True, exist_ok=True)
-        for name, svg in figures(found).items():
-            (folder / f"{name}.svg").write_text(svg, encoding="utf-8")
-            (folder / f"{name}.png").write_bytes(svg_to_png(svg, _PNG_WIDTH))
-        out.write_text(page(found, folder.name), encoding="utf-8")
+        yield
     except OSError as error:
-        raise click.BadParameter(f"cannot write {error.filename}: {error.strerror}", param_hint="--out") from error
+        raise click.BadParameter(f"cannot write {out}: {error.strerror}", param_hint="--out") from error
+
+
+def _write(out: Path, found: Calibration, drawn: Mapping[str, str]) -> None:
+    folder = out.with_suffix("")
+    for name, svg in drawn.items():
+        (folder / f"{name}.svg").write_text(svg, encoding="utf-8")
+        (folder / f"{name}.png").write_bytes(svg_to_png(svg, png_width(svg)))
+    out.write_text(page(found, folder.name), encoding="utf-8")
 
 
 def _document(found: Calibration) -> dict[str, Any]:
     """All of it as plain values."""
     verdicts = [{"text": BARS[v.bar], **asdict(v)} for v in found.verdicts]
-    return {"method_versions": versions(), **asdict(found), "bars": verdicts}
+    effort = {"name": found.effort.name, **sizes(found.effort)}
+    records = {"coverage": [asdict(c) for c in found.coverage], "clusters": [asdict(c) for c in found.clusters]}
+    return {"method_versions": versions(), "effort": effort, **records, "bars": verdicts}
 
 
 def _show(found: Calibration) -> None:

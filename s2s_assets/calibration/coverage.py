@@ -69,8 +69,8 @@ class Coverage:
     failed: int
     """Studies without intervals."""
     truth: tuple[float, ...]
-    truth_error: float
-    """In standard deviations of a study's estimate, mean over the entities."""
+    truth_error: float | None
+    """In standard deviations of a study's estimate, mean over the entities; None with fewer than two studies."""
     sandwich: Estimate | None
     bootstrap: Estimate | None
     sandwich_ratio: Estimate | None
@@ -129,8 +129,6 @@ def summarise(design: Design, observed: Observed, large: Floats) -> Coverage:
     equal = null(design)
     truth = np.full(design.entities, ANCHOR_ELO) if equal else large.mean(axis=0)
     at_all = ~np.isnan(observed.elo).any(axis=1)
-    spread = observed.elo[at_all].std(axis=0, ddof=1)
-    error = 0.0 if equal else float((large.std(axis=0, ddof=1) / spread).mean() / np.sqrt(len(large)))
     held = _held(observed.ends, truth[:, None])
     width = observed.ends[..., 1] - observed.ends[..., 0]
     sandwich, bootstrap = (mean_of(_row_mean(held[..., k])) for k in range(2))
@@ -143,7 +141,7 @@ def summarise(design: Design, observed: Observed, large: Floats) -> Coverage:
         replications=len(observed.elo),
         failed=int((~at_all).sum()),
         truth=tuple(truth.tolist()),
-        truth_error=error,
+        truth_error=0.0 if equal else _truth_error(large, observed.elo[at_all]),
         sandwich=sandwich,
         bootstrap=bootstrap,
         sandwich_ratio=sandwich_ratio,
@@ -154,6 +152,12 @@ def summarise(design: Design, observed: Observed, large: Floats) -> Coverage:
         pairwise=pairwise,
         overlap=overlap,
     )
+
+
+def _truth_error(large: Floats, elo: Floats) -> float | None:
+    if len(elo) < 2:
+        return None
+    return float((large.std(axis=0, ddof=1) / elo.std(axis=0, ddof=1)).mean() / np.sqrt(len(large)))
 
 
 def _held(ends: Floats, truth: Floats) -> Floats:

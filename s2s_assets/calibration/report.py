@@ -1,7 +1,6 @@
 """The page and the figures of a calibration: tables with every number's Monte-Carlo error, bars, and whether they are met."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict
 from pathlib import Path
 from string import Template
 
@@ -10,7 +9,7 @@ from s2s_assets.calibration.coverage import Claims, Coverage
 from s2s_assets.calibration.designs import LEAST_PROMPTS, LEAST_RATERS, null
 from s2s_assets.calibration.estimates import Estimate
 from s2s_assets.calibration.simulate import Design
-from s2s_assets.calibration.study import CALIBRATION_VERSION, Calibration, Verdict
+from s2s_assets.calibration.study import CALIBRATION_VERSION, Calibration, Effort, Verdict
 from s2s_assets.leaderboard import Dot, DotRow, dot_chart
 from s2s_assets.ranking import DIAGNOSTICS_VERSION, METHOD_VERSION
 from s2s_assets.rubrics import METHOD_VERSION as CLUSTERS_VERSION
@@ -51,6 +50,11 @@ def versions() -> dict[str, str]:
     }
 
 
+def sizes(effort: Effort) -> dict[str, int]:
+    """How much was simulated, in numbers."""
+    return {name: value for name, value in vars(effort).items() if isinstance(value, int)}
+
+
 def versions_line(effort: str) -> str:
     """The page's second line: what made it."""
     said = ", ".join(f"{what} `{version}`" for what, version in versions().items())
@@ -74,7 +78,7 @@ def page(found: Calibration, figures: str) -> str:
         "differences": _table(_FOUND_HEADS, [_found_row(c) for c in different]),
         "clusters": _table(_CLUSTER_HEADS, [_cluster_row(c) for c in found.clusters]),
     }
-    numbers = {name: f"{n:,}" for name, n in asdict(effort).items() if name != "name"}
+    numbers = {name: f"{n:,}" for name, n in sizes(effort).items()}
     return _PAGE.substitute(
         made_by=versions_line(effort.name),
         in_words="\n\n".join(_in_words(found)),
@@ -182,7 +186,7 @@ def _coverage_row(c: Coverage) -> Cells:
         _number(c.bootstrap_ratio, 2),
         _number(c.sandwich_width, 1),
         _number(c.bootstrap_width, 1),
-        f"{c.truth_error:.2f}",
+        _MISSING if c.truth_error is None else f"{c.truth_error:.2f}",
     )
 
 

@@ -46,6 +46,10 @@ class Effort:
     """Large studies that the truth comes from."""
     cluster_replications: int
     cluster_resamples: int
+    coverage: tuple[Design, ...] = COVERAGE
+    """Designs for intervals and pairs, names all different."""
+    clusters: tuple[Design, ...] = CLUSTERS
+    """Designs for the clustering of rubrics."""
 
 
 QUICK = Effort("quick", replications=60, resamples=200, large=2, cluster_replications=15, cluster_resamples=200)
@@ -101,31 +105,23 @@ class _Task:
     steps: int
 
 
-def steps_of(effort: Effort, coverage: Sequence[Design] = COVERAGE, clusters: Sequence[Design] = CLUSTERS) -> int:
+def steps_of(effort: Effort) -> int:
     """How many steps `calibrate` reports."""
-    return sum(task.steps for task in _tasks(effort, coverage, clusters))
+    return sum(task.steps for task in _tasks(effort))
 
 
-def calibrate(
-    effort: Effort,
-    jobs: int = 1,
-    advance: Callable[[int], None] = lambda _: None,
-    coverage: Sequence[Design] = COVERAGE,
-    clusters: Sequence[Design] = CLUSTERS,
-) -> Calibration:
+def calibrate(effort: Effort, jobs: int = 1, advance: Callable[[int], None] = lambda _: None) -> Calibration:
     """Simulate all designs.
 
     Args:
-        effort: how much.
+        effort: what, and how much of it.
         jobs: processes; with 1 all is done in this one.
         advance: called with the number of steps done since the last call.
-        coverage: designs for intervals and pairs, names all different.
-        clusters: designs for the clustering of rubrics.
 
     Raises:
         FitError: a fit that did not converge.
     """
-    tasks = _tasks(effort, coverage, clusters)
+    tasks = _tasks(effort)
     parts: dict[tuple[str, str], list[Any]] = {}
     for task, result in zip(tasks, _results(tasks, jobs, advance), strict=True):
         parts.setdefault((task.kind, task.design), []).append(result)
@@ -136,8 +132,8 @@ def calibrate(
 
     return Calibration(
         effort,
-        tuple(summarise(d, joined(parts["study", d.name]), large(d)) for d in coverage),
-        tuple(summarise_clusters(d, joined(parts["clusters", d.name])) for d in clusters),
+        tuple(summarise(d, joined(parts["study", d.name]), large(d)) for d in effort.coverage),
+        tuple(summarise_clusters(d, joined(parts["clusters", d.name])) for d in effort.clusters),
     )
 
 
@@ -147,14 +143,14 @@ def joined(parts: Sequence[Record]) -> Record:
     return type(parts[0])(*(np.concatenate(column) for column in columns))
 
 
-def _tasks(effort: Effort, coverage: Sequence[Design], clusters: Sequence[Design]) -> list[_Task]:
+def _tasks(effort: Effort) -> list[_Task]:
     tasks = []
-    for design in coverage:
+    for design in effort.coverage:
         if not null(design):
             tasks += [_Task(design.name, "large", partial(large_study, design, [k]), 1) for k in range(effort.large)]
         for at in _chunks(effort.replications, 25):
             tasks.append(_Task(design.name, "study", partial(observe, design, at, effort.resamples), len(at)))
-    for design in clusters:
+    for design in effort.clusters:
         for at in _chunks(effort.cluster_replications, 5):
             work = partial(observe_clusters, design, at, effort.cluster_resamples)
             tasks.append(_Task(design.name, "clusters", work, len(at)))

@@ -1,3 +1,4 @@
+import dataclasses
 import json
 
 import numpy as np
@@ -93,6 +94,24 @@ def test_the_same_seed_gives_the_same_baseline(plant, truth):
     one, again, other = (cluster_rubrics(strengths, draws, truth.names, seed=s).reported for s in (1, 1, 2))
     assert one == again
     assert one.chance != other.chance
+
+
+@pytest.mark.parametrize(
+    ("reliability", "chance_high", "reproduced"),
+    [
+        (0.9, 0.2, True),
+        (0.5, 0.49, True),
+        (0.49, 0.0, False),
+        (0.9, 0.9, False),
+        (0.6, 0.95, False),
+        (None, 0.1, False),
+    ],
+)
+def test_reproduced_is_most_resamples_and_more_than_chance(plant, truth, reliability, chance_high, reproduced):
+    strengths, draws, _ = plant(2, signal=0.5, resamples=20)
+    two = cluster_rubrics(strengths, draws, truth.names).reported
+    assert two.reproduced
+    assert dataclasses.replace(two, reliability=reliability, chance_high=chance_high).reproduced == reproduced
 
 
 def test_a_tie_at_the_cut_is_never_reproduced():
