@@ -16,7 +16,7 @@ import numpy as np
 from s2s_assets.calibration.foretell import Plan, foretell
 from s2s_assets.calibration.goals import Decided, Goal
 from s2s_assets.ranking import Components
-from s2s_assets.study import InputError
+from s2s_assets.study import InputError, plural
 
 BUDGET_VERSION = "budget-1"
 """Changes whenever the same pilot would be given other numbers."""
@@ -166,8 +166,8 @@ def _why(components: Components, plan: Plan, goal: Goal) -> str:
         found = foretell(components, plan, parts)
         if not goal.reached(found):
             return f"{who} {goal.left(found)}"
-    each = f"{plan.ratings_per_pair} ratings a pair" if plan.ratings_per_pair > 1 else "single ratings"
-    return f"{each}, all that these raters can give, {goal.left(foretell(components, plan))}"
+    given = plural(int(plan.ratings_per_pair), "rating")
+    return f"{given} a pair, all that these raters can give, {goal.left(foretell(components, plan))}"
 
 
 def _spaced(most: int, count: int = 12) -> list[int]:
