@@ -21,6 +21,7 @@ GROUPS = {
         "s2s_assets.calibration.budget_command:command",
         "Plan a study: the raters, prompts and ratings that it needs.",
     ),
+    "calibrate": ("s2s_assets.calibration.commands:command", "What the stated intervals are worth, by simulation."),
     "release": ("s2s_assets.leaderboard.commands:release", "List and check sealed releases."),
     "materialize": ("s2s_assets.materialize:materialize", "Materialize the whole study, or one config's responses."),
     "demo": ("s2s_assets.demo.commands:demo", "Run the whole demo study on this machine."),

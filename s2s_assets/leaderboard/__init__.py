@@ -8,6 +8,7 @@ from s2s_assets.leaderboard.assemble import Board, build_board, read_board
 from s2s_assets.leaderboard.board import headline_of
 from s2s_assets.leaderboard.charts import ForestRow, Matrix, forest, heatmap
 from s2s_assets.leaderboard.clustering import clusters_of
+from s2s_assets.leaderboard.dot_chart import Dot, DotRow, dot_chart
 from s2s_assets.leaderboard.inputs import BoardInputs, Clusters, Facts, Previous, Run, coverage, facts_of
 from s2s_assets.leaderboard.line_chart import Line, line_chart
 from s2s_assets.leaderboard.png import png_width, svg_to_png, thumbnail
@@ -20,6 +21,8 @@ __all__ = [
     "Board",
     "BoardInputs",
     "Clusters",
+    "Dot",
+    "DotRow",
     "Facts",
     "ForestRow",
     "Line",
@@ -31,6 +34,7 @@ __all__ = [
     "clusters_of",
     "coverage",
     "damage",
+    "dot_chart",
     "facts_of",
     "forest",
     "headline_of",

@@ -1,4 +1,4 @@
-"""The study as a whole: its verdicts, its page, its command; and that the stored page is of this method."""
+"""The study as a whole: its verdicts, its page, its command."""
 
 import json
 import re
