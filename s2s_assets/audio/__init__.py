@@ -3,7 +3,7 @@
 from s2s_assets.audio.clip import Clip, mono, pcm_sha256
 from s2s_assets.audio.decoding import decode, read_audio_file
 from s2s_assets.audio.encoding import encode, encode_flac
-from s2s_assets.audio.levels import SILENCE_DBFS, loudest_frame_dbfs
+from s2s_assets.audio.levels import SILENCE_DBFS, longest_pause_s, loudest_frame_dbfs
 from s2s_assets.audio.measures import Measures, measure
 from s2s_assets.audio.normalization import METHOD_VERSION, Normalized, normalize
 from s2s_assets.audio.pcm import from_pcm16, pcm16, resample
@@ -18,6 +18,7 @@ __all__ = [
     "encode",
     "encode_flac",
     "from_pcm16",
+    "longest_pause_s",
     "loudest_frame_dbfs",
     "measure",
     "mono",

@@ -3,7 +3,8 @@
 A frame's power is its variance (the mean is removed, so a constant offset is silence), of the loudest channel. Levels
 are in dBFS: 10 log10 of the power, where a full-scale sine has -3.01.
 
-*Silence*: frames below -50 dBFS, counted in from each end, the trailing ones from the very last sample.
+*Silence*: frames below -50 dBFS, counted in from each end, the trailing ones from the very last sample. A *pause* is such
+frames between two louder ones.
 *Noise floor*: the 5th percentile of the frames, digital silence (no variance at all) left out. Closely trimmed speech has
 little more than a twentieth of pauses, so a higher percentile would read speech; a clip without pauses gives the level of
 its quietest parts.
@@ -50,6 +51,13 @@ def silent_ends(samples: Samples, rate_hz: int) -> tuple[int, int]:
         loud = np.flatnonzero(frame_powers(samples[::direction], rate_hz) >= 10 ** (SILENCE_DBFS / 10))
         ends.append(int(loud[0]) * _frame_length(rate_hz) if len(loud) else len(samples))
     return ends[0], ends[1]
+
+
+def longest_pause_s(samples: Samples, rate_hz: int) -> float:
+    """Longest run of silent frames between two louder ones, in seconds; 0 where there is none."""
+    loud = np.flatnonzero(frame_powers(samples, rate_hz) >= 10 ** (SILENCE_DBFS / 10))
+    longest = int(np.diff(loud).max()) - 1 if len(loud) > 1 else 0
+    return longest * _frame_length(rate_hz) / rate_hz
 
 
 def noise_floor_dbfs(powers: Floats) -> float | None:

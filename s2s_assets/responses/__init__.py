@@ -7,6 +7,7 @@ from s2s_assets.responses.limits import ProviderLimits
 from s2s_assets.responses.media import METHOD_VERSION, response_audio
 from s2s_assets.responses.records import Outcome, Prompt, Request, Terms
 from s2s_assets.responses.request import resolve
+from s2s_assets.responses.retried import compare_retried
 from s2s_assets.responses.retry import Backoff
 from s2s_assets.responses.schema import RESPONSE_AUDIO, RESPONSES
 from s2s_assets.responses.table import build_responses, wanted_responses
@@ -24,6 +25,7 @@ __all__ = [
     "Terms",
     "build_responses",
     "collect",
+    "compare_retried",
     "exchange",
     "resolve",
     "response_audio",

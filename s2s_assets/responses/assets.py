@@ -2,7 +2,8 @@
 
 import asyncio
 import time
-from collections.abc import Callable, Generator, Mapping
+from collections.abc import Callable, Generator, Mapping, Sequence
+from dataclasses import asdict
 from typing import Any
 
 import dagster as dg
@@ -27,53 +28,73 @@ from s2s_assets.responses import (
     CollectResult,
     build_responses,
     collect,
+    compare_retried,
     wanted_responses,
 )
 from s2s_assets.responses import response_audio as make_response_audio
 from s2s_assets.responses.checks import AUDIO_SPECS, RESPONSES_SPECS, coverage, playable, retried_share
 from s2s_assets.storage import Table
-from s2s_assets.study import digest
+from s2s_assets.study import digest, plural
 
-RESPONSES_VERSION = "responses-1"
+RESPONSES_VERSION = "responses-2"
 LOG_EVERY_S = 5.0
+MEDIANS = ("perceived_delay_ms", "words_per_s", "longest_pause_s")
+"""Measures of `response_audio` whose medians the UI shows."""
 
 
 def log_progress(context: dg.AssetExecutionContext) -> Callable[[CollectResult], None]:
     """Say now and then how far a collection is."""
-    started = last = time.monotonic()
+    last = time.monotonic()
 
     def report(so_far: CollectResult) -> None:
         nonlocal last
         now = time.monotonic()
         if now - last >= LOG_EVERY_S:
             last = now
-            rate = so_far.sent / (now - started)
-            failed = sum(so_far.failures.values())
-            context.log.info(
-                "%d of %d answered, %d sent (%.1f a second), %d failed",
-                so_far.answered,
-                so_far.planned,
-                so_far.sent,
-                rate,
-                failed,
-            )
+            context.log.info("%s", told(so_far))
 
     return report
 
 
+def told(counts: CollectResult) -> str:
+    """How far a collection is, in words."""
+    failed = ", ".join(f"{n} {status}" for status, n in counts.failures.items()) or "none"
+    parts = [
+        f"{counts.answered} of {counts.planned} answered",
+        f"{plural(counts.sent, 'attempt')} sent",
+        f"{60 * counts.rate:.1f} prompts a minute" if counts.rate else "",
+        f"failed: {failed}",
+        "" if counts.spent_usd is None else f"{counts.spent_usd:.2f} USD spent",
+        f"cost unknown of {counts.unknown_costs}" if counts.unknown_costs else "",
+        f"about {counts.to_go_s / 60:.0f} min to go" if counts.to_go_s and counts.stopped is None else "",
+        f"stopped: {counts.stopped}" if counts.stopped else "",
+    ]
+    return "; ".join(part for part in parts if part)
+
+
+def _differences(answers: pl.DataFrame, measures: Sequence[str]) -> dg.MetadataValue:
+    return markdown_table([asdict(row) for row in compare_retried(answers, measures)])
+
+
 def _describe_responses(frame: pl.DataFrame, counts: CollectResult) -> Mapping[str, Any]:
-    answered = frame.filter(pl.col("status") == "ok")
-    first_audio = (answered["first_audio_ms"] - answered["input_sent_ms"]).drop_nulls()
-    cost = answered["cost_usd"].drop_nulls()
+    answered = frame.filter(pl.col("status") == "ok").with_columns(
+        delay_ms=pl.col("first_audio_ms") - pl.col("input_sent_ms")
+    )
+    delay, cost = answered["delay_ms"].drop_nulls(), answered["cost_usd"].drop_nulls()
     return {
         "exchanges": "none sent: every response was stored" if counts.sent == 0 else f"{counts.sent} sent",
         "sent": counts.sent,
         "reused": counts.reused,
         "coverage": f"{answered.height}/{frame.height}",
+        "stopped": counts.stopped,
+        "spent_usd": counts.spent_usd,
+        "prompts_per_minute": None if counts.rate is None else round(60 * counts.rate, 1),
         "by_status": markdown_table(frame["status"].value_counts().sort("status").to_dicts()),
         "duration_s": round(float(answered["duration_s"].sum()), 1),
-        "median_first_audio_ms": None if first_audio.is_empty() else round(float(np.median(first_audio.to_numpy()))),
+        "median_first_audio_ms": None if delay.is_empty() else round(float(np.median(delay.to_numpy()))),
         "cost_usd": None if cost.is_empty() else round(float(cost.sum()), 4),
+        "cost_unknown": answered.height - cost.len(),
+        "retried_against_rest": _differences(answered, ["duration_s", "delay_ms"]),
         "preview": preview(frame, ["prompt", "status", "code", "attempts", "duration_s", "first_audio_ms"]),
     }
 
@@ -95,9 +116,8 @@ def responses(
     study.claim(context.instance, folder.study)
     config = config_of_run(context, folder.study)
     store, exchange, prompts = study.store(folder.study), folder.study.exchange, normalized_audio.frame
-    checks = [coverage(exchange.fail_on_error), retried_share()]
     if isinstance(config, str):
-        yield from (check.skipped(config) for check in checks)
+        yield from (check.skipped(config) for check in (coverage(exchange.fail_on_error), retried_share()))
         yield from leave_out(context, config)
         return
     counts = asyncio.run(
@@ -111,20 +131,13 @@ def responses(
             progress=log_progress(context),
         )
     )
-    context.log.info(
-        "%s: %d sent, %d reused, %d of %d answered",
-        config.key,
-        counts.sent,
-        counts.reused,
-        counts.answered,
-        counts.planned,
-    )
+    context.log.info("%s: %s", config.key, told(counts))
     stage = Stage(
         asset="responses",
         method_version=RESPONSES_VERSION,
         inputs={"normalized_audio": normalized_audio},
         compute=lambda: build_responses(config, prompts, store),
-        checks=checks,
+        checks=[coverage(exchange.fail_on_error, counts.stopped), retried_share()],
         describe=lambda frame: _describe_responses(frame, counts),
         partition=context.partition_key,
         memoize=False,
@@ -133,9 +146,19 @@ def responses(
     settle(store, "responses", context.partition_key, wanted_responses(config, prompts, store), table.version)
 
 
-def _describe_audio(frame: pl.DataFrame, counts: Mapping[str, int]) -> Mapping[str, Any]:
-    columns = ["prompt", "status", "reason", "duration_s", "source_loudness_lufs", "gain_db", "loudness_lufs"]
-    return {**counts, "preview": preview(frame, columns)}
+def _describe_audio(frame: pl.DataFrame, answers: pl.DataFrame, counts: Mapping[str, int]) -> Mapping[str, Any]:
+    columns = ["prompt", "status", "reason", "duration_s", "source_loudness_lufs", "perceived_delay_ms", "words_per_s"]
+    values = {name: frame[name].drop_nulls().to_numpy() for name in MEDIANS}
+    medians = {f"median_{name}": round(float(np.median(v)), 2) if len(v) else None for name, v in values.items()}
+    heard = frame.join(answers.select("response_id", "attempts").unique("response_id"), on="response_id", how="left")
+    return {
+        **counts,
+        **medians,
+        "with_stalls": int((frame["stalls"] > 0).sum()),
+        "warnings": markdown_table(frame["warnings"].explode().drop_nulls().value_counts().sort("warnings").to_dicts()),
+        "retried_against_rest": _differences(heard, ["duration_s", "source_loudness_lufs", "perceived_delay_ms"]),
+        "preview": preview(frame, columns),
+    }
 
 
 @dg.asset(
@@ -176,7 +199,7 @@ def response_audio(
         settings=target.model_dump(mode="json"),
         compute=compute,
         checks=[playable()],
-        describe=lambda frame: _describe_audio(frame, counts),
+        describe=lambda frame: _describe_audio(frame, responses.frame, counts),
         partition=key,
     )
     table = yield from run_stage(context, store, stage)

@@ -12,10 +12,13 @@ from typing import Any
 
 from s2s_assets.audio import encode_flac, from_pcm16, pcm_sha256
 from s2s_assets.responses.records import Outcome
+from s2s_assets.responses.speech import stalls
 from s2s_assets.storage import StudyStore
 from s2s_assets.study import Config, canonical_json, digest
 
 KIND = "attempts"
+ARRIVALS = "audio.arrivals"
+"""Type of the event log's first line: `pieces` holds the milliseconds and bytes of each piece of final audio."""
 _BITS = 16
 
 
@@ -63,6 +66,7 @@ def keep_attempt(
 
 
 def _facts(outcome: Outcome) -> dict[str, Any]:
+    dry = stalls(outcome.arrivals, outcome.rate_hz)
     return {
         "status": outcome.status,
         "origin": outcome.origin,
@@ -78,6 +82,8 @@ def _facts(outcome: Outcome) -> dict[str, Any]:
         "usage": outcome.usage,
         "model_reported": outcome.model_reported,
         "timings_ms": asdict(outcome.timings),
+        "stalls": None if dry is None else dry.count,
+        "stalled_s": None if dry is None else round(dry.seconds, 3),
         "started_at": outcome.started_at.isoformat(),
         "adapter": outcome.adapter,
         "adapter_version": outcome.adapter_version,
@@ -98,6 +104,8 @@ def _blobs(store: StudyStore, outcome: Outcome) -> dict[str, Any]:
 
 
 def event_log(outcome: Outcome) -> bytes:
-    """The events as gzip JSON lines; the same bytes for the same events."""
-    lines = "".join(canonical_json(event) + "\n" for event in outcome.events)
+    """The events as gzip JSON lines, before them when the pieces of final audio came; the same bytes for the same events."""
+    pieces = {"type": ARRIVALS, "pieces": [list(piece) for piece in outcome.arrivals]}
+    log = [{"at_ms": 0.0, "dir": "-", "event": pieces}] if outcome.arrivals else []
+    lines = "".join(canonical_json(event) + "\n" for event in (*log, *outcome.events))
     return gzip.compress(lines.encode(), mtime=0)

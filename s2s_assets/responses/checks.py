@@ -27,14 +27,21 @@ AUDIO_SPECS = [
 ]
 
 
-def coverage(fail_on_error: float) -> Check:
-    """Blocking: enough of the prompts have a response; going on would compare a config on the prompts it survived."""
+def coverage(fail_on_error: float, stopped: str | None = None) -> Check:
+    """Blocking: enough of the prompts have a response; going on would compare a config on the prompts it survived.
+
+    Args:
+        fail_on_error: share of prompts without a response that is still accepted.
+        stopped: why the collection stopped before the last prompt.
+    """
 
     def evaluate(frame: pl.DataFrame) -> tuple[bool, str, dict[str, Any]]:
         ok, planned = int((frame["status"] == "ok").sum()), frame.height
         share = ok / planned if planned else 0.0
         by_status = dict(frame["status"].value_counts().sort("status").iter_rows())
         words = f"{ok} of {planned} prompts have a response ({percent(share, 1)}; at least {percent(1 - fail_on_error, 1)} asked)"
+        if stopped:
+            words = f"{words}; {stopped}"
         if not planned:
             words = "no prompt to send: no script has a recording that was selected; see recordings.csv"
         enough = planned > 0 and planned - ok <= fail_on_error * planned

@@ -92,6 +92,7 @@ def _outcome(protocol: Adapter, recorder: Recorder, failure: ExchangeError | Non
         thinking=redact.optional("\n\n".join(recorder.thinking) or None),
         input_transcript=redact.optional(recorder.input_transcript),
         output_transcript=redact.optional(recorder.output_transcript),
+        arrivals=tuple(recorder.arrivals),
         usage=redact.tree(recorder.usage),
         model_reported=redact.optional(recorder.model_reported),
         timings=recorder.timings,

@@ -5,6 +5,9 @@
 All configs get the same treatment, whatever their provider's rate. Nothing is trimmed: how an answer begins and ends is
 part of it. An answer that cannot be measured (shorter than 0.4 s, below -70 LUFS) is refused with the reason; the rest
 goes on.
+
+Beside it stands how the answer came and was spoken (`speech`): peak and clipping as received, silence at the ends and
+the longest pause, delays, stalls and speaking rate, with a warning where words and sound hardly belong together.
 """
 
 from collections.abc import Mapping
@@ -14,13 +17,24 @@ from typing import Any
 import polars as pl
 
 from s2s_assets.audio import METHOD_VERSION as AUDIO_METHOD_VERSION
-from s2s_assets.audio import Normalized, decode, encode_flac, mono, normalize, pcm_sha256, resample
+from s2s_assets.audio import (
+    Measures,
+    decode,
+    encode_flac,
+    longest_pause_s,
+    measure,
+    mono,
+    normalize,
+    pcm_sha256,
+    resample,
+)
 from s2s_assets.responses.schema import RESPONSE_AUDIO
+from s2s_assets.responses.speech import FEW_WORDS, MANY_WORDS, rate_outliers, speaking_rate, words_of
 from s2s_assets.storage import StudyStore
 from s2s_assets.study import AudioError, AudioTarget
 
-METHOD_VERSION = f"media-1+{AUDIO_METHOD_VERSION}"
-"""Changes whenever the same response would come out as other samples."""
+METHOD_VERSION = f"media-2+{AUDIO_METHOD_VERSION}"
+"""Changes whenever the same response would come out as other samples or other measures."""
 MEDIA_RATE_HZ = 24_000
 
 
@@ -56,14 +70,17 @@ def response_audio(
         old = known.get(answer["response_id"])
         reused += old is not None
         rows.append(_row(answer, target, store) if old is None else {**old, "prompt": answer["prompt"]})
-    frame = pl.DataFrame(rows, schema=RESPONSE_AUDIO, orient="row")
+    frame = pl.DataFrame(_flagged(rows), schema=RESPONSE_AUDIO, orient="row")
     return MediaResult(frame, len(rows) - reused, reused, int((frame["status"] == "refused").sum()))
 
 
 def _row(answer: Mapping[str, Any], target: AudioTarget, store: StudyStore) -> dict[str, Any]:
     row = dict.fromkeys(RESPONSE_AUDIO) | {name: answer[name] for name in ("response_id", "prompt", "config")}
     try:
-        matched = _matched(store.get_blob(answer["audio_blob"]), answer["prompt"], target)
+        source = decode(store.get_blob(answer["audio_blob"]), answer["prompt"])
+        heard = resample(mono(source), MEDIA_RATE_HZ)
+        matched = normalize(heard, target.target_lufs, target.ceiling_dbtp, trim=False)
+        received = matched.before if heard is source else measure(source)
     except AudioError as error:
         return {**row, "status": "refused", "reason": str(error), "warnings": []}
     return {
@@ -77,10 +94,37 @@ def _row(answer: Mapping[str, Any], target: AudioTarget, store: StudyStore) -> d
         "loudness_lufs": matched.after.loudness_lufs,
         "true_peak_dbtp": matched.after.true_peak_dbtp,
         "source_loudness_lufs": matched.before.loudness_lufs,
+        "sample_peak_dbfs": received.sample_peak_dbfs,
+        "clipped_share": received.clipped_share,
+        **_speech(answer, received),
+        "longest_pause_s": longest_pause_s(source.samples, source.rate_hz),
         "warnings": list(matched.warnings),
     }
 
 
-def _matched(audio: bytes, name: str, target: AudioTarget) -> Normalized:
-    clip = resample(mono(decode(audio, name)), MEDIA_RATE_HZ)
-    return normalize(clip, target.target_lufs, target.ceiling_dbtp, trim=False)
+def _speech(answer: Mapping[str, Any], received: Measures) -> dict[str, Any]:
+    """How the answer was spoken, by its transcript and timings."""
+    words = words_of(answer["output_transcript"])
+    lead_s, trail_s = received.leading_silence_s, received.trailing_silence_s
+    first_ms, ended_ms = answer["first_audio_ms"], answer["input_sent_ms"]
+    delay_ms = None if first_ms is None or ended_ms is None else first_ms - ended_ms
+    return {
+        "leading_silence_s": lead_s,
+        "trailing_silence_s": trail_s,
+        "delay_ms": delay_ms,
+        "perceived_delay_ms": None if delay_ms is None else delay_ms + 1000 * lead_s,
+        "stalls": answer["stalls"],
+        "stalled_s": answer["stalled_s"],
+        "words": words,
+        "words_per_s": speaking_rate(words, received.duration_s, lead_s + trail_s),
+    }
+
+
+def _flagged(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The rows with outliers of the speaking rate among their warnings; those of an earlier table are told anew."""
+    codes = rate_outliers([row["words_per_s"] for row in rows])
+    kept = [[w for w in row["warnings"] if w not in {MANY_WORDS, FEW_WORDS}] for row in rows]
+    return [
+        {**row, "warnings": [*warnings, *([code] if code else [])]}
+        for row, warnings, code in zip(rows, kept, codes, strict=True)
+    ]

@@ -54,6 +54,8 @@ class Recorder:
         self._marks: dict[str, float] = {}
         self._request = request
         self._limits = limits
+        self.arrivals: list[tuple[float, int]] = []
+        """Pieces of final audio as they came: milliseconds, bytes."""
         self.begun: dict[str, float] = {}
         """Stage → when its request began (`time.monotonic`), where limits are set."""
         self.items: dict[str, Item] = {}
@@ -119,6 +121,7 @@ class Recorder:
         if not item.provisional:
             self.mark("first_audio")
             self.mark("last_audio")
+            self.arrivals.append((self.now_ms(), len(pcm)))
 
     @property
     def final(self) -> bytes:

@@ -129,6 +129,8 @@ class Outcome:
     thinking: str | None = None
     input_transcript: str | None = None
     output_transcript: str | None = None
+    arrivals: tuple[tuple[float, int], ...] = ()
+    """When the pieces of final audio came, and their bytes: timing is kept beside the samples, never in them."""
     usage: Mapping[str, Any] | None = None
     model_reported: str | None = None
     timings: Timings = Timings()

@@ -142,9 +142,25 @@ def _study_warnings(folder: StudyFolder) -> Iterator[Finding]:
         if rubric.gate and rubric.gate not in used:
             message = f"{rubric.id!r} is never asked: no prompt has the tag {rubric.gate!r}"
             yield folder.yaml.finding(("rubrics", index, "gate"), message)
+    yield from _provider_warnings(folder)
     for index, model in enumerate(folder.study.models):
         for message in _voice_warnings(model):
             yield folder.yaml.finding(("models", index, "voices"), message)
+
+
+def _provider_warnings(folder: StudyFolder) -> Iterator[Finding]:
+    """Limits and budgets that nothing counts against: most likely a misspelt name."""
+    named = {m.provider for m in folder.study.models}
+    for model in folder.study.models:
+        inner = (stage for stage in model.settings.values() if isinstance(stage, dict))
+        named |= {str(stage["provider"]) for stage in inner if stage.get("provider")}
+    for name in folder.study.providers:
+        if name not in named:
+            known = ", ".join(sorted(named))
+            message = (
+                f"no model has the provider {name!r} (known are {known}); it counts only if a cascade's stage does"
+            )
+            yield folder.yaml.finding(("providers", name), message)
 
 
 def _voice_warnings(model: Model) -> Iterator[str]:

@@ -2,6 +2,7 @@
 
 import asyncio
 import gzip
+import json
 import signal
 import sys
 from collections.abc import Callable, Sequence
@@ -75,7 +76,12 @@ def test_each_prompt_becomes_a_row_with_its_audio(
         assert row["output_transcript"] == FINAL
         assert row["done_ms"] >= row["last_audio_ms"] >= row["first_audio_ms"]
         assert row["started_at"].tzinfo is not None
-        assert b"response.done" in gzip.decompress(store.get_blob(row["events_blob"]))
+        events = gzip.decompress(store.get_blob(row["events_blob"])).splitlines()
+        assert b"response.done" in b"".join(events)
+        pieces = json.loads(events[0])["event"]["pieces"]
+        assert sum(size for _, size in pieces) == len(answer)
+        assert [at for at, _ in pieces] == sorted(at for at, _ in pieces)
+        assert row["stalls"] is not None
 
 
 def test_a_second_run_sends_nothing(config: Config, prompts: Prompts, store: StudyStore, tmp_path: Path) -> None:

@@ -76,6 +76,49 @@ def test_silence_around_an_answer_stays(directory_store: StudyStore) -> None:
     assert frame["duration_s"].to_list() == [pytest.approx(3)]
 
 
+def test_how_an_answer_came_and_was_spoken(directory_store: StudyStore) -> None:
+    voice = _voice(1, 0.3)
+    padded = np.concatenate([np.zeros(12_000), voice, np.zeros(9_600), voice, np.zeros(6_000)])
+    said = {"output_transcript": "one two three four five six", "input_sent_ms": 700.0, "first_audio_ms": 1000.0}
+    heard = {"stalls": 2, "stalled_s": 0.4}
+    rows = [
+        _answer(directory_store, "plain", padded, **said, **heard),
+        _answer(directory_store, "slower_rate", padded[::3], 8_000, **said),
+        _answer(directory_store, "untold", padded),
+        _answer(directory_store, "loud", np.clip(_voice(1, 1.5), -1, 1), output_transcript="so " * 30),
+    ]
+    frame = response_audio(_table(rows), TARGET, directory_store).frame
+    loud, plain, slower, untold = frame.iter_rows(named=True)
+    assert (plain["stalls"], plain["stalled_s"], plain["words"]) == (2, 0.4, 6)
+    assert plain["leading_silence_s"] == pytest.approx(0.5, abs=0.011)
+    assert plain["trailing_silence_s"] == pytest.approx(0.25, abs=0.011)
+    assert plain["longest_pause_s"] == pytest.approx(0.4, abs=0.021)
+    assert plain["delay_ms"] == 300
+    assert plain["perceived_delay_ms"] == pytest.approx(300 + 1000 * plain["leading_silence_s"])
+    assert plain["words_per_s"] == pytest.approx(6 / 2.4, rel=0.02)
+    assert plain["clipped_share"] == 0
+    assert slower["longest_pause_s"] == pytest.approx(0.4, abs=0.021)
+    assert slower["duration_s"] == pytest.approx(plain["duration_s"])
+    for name in ("delay_ms", "perceived_delay_ms", "stalls", "stalled_s", "words", "words_per_s"):
+        assert untold[name] is None, name
+    assert loud["clipped_share"] > 0.1
+    assert loud["sample_peak_dbfs"] == pytest.approx(0, abs=0.01)
+    assert "many_words" in loud["warnings"]
+    assert "many_words" not in plain["warnings"]
+
+
+def test_outliers_are_told_anew_among_all_answers(directory_store: StudyStore) -> None:
+    usual = [_answer(directory_store, f"p{n:02d}", _voice(2, 0.3), output_transcript="so " * 6) for n in range(25)]
+    odd = _answer(directory_store, "p99", _voice(2, 0.3), output_transcript="so " * 11)
+    alone = response_audio(_table([odd]), TARGET, directory_store).frame
+    assert alone["warnings"].to_list() == [[]]
+    together = response_audio(_table([*usual, odd]), TARGET, directory_store, alone)
+    assert together.reused == 1
+    assert together.frame["warnings"].to_list() == [[]] * 25 + [["many_words"]]
+    again = response_audio(_table([odd]), TARGET, directory_store, together.frame)
+    assert again.frame["warnings"].to_list() == [[]]
+
+
 def test_only_new_answers_are_made(
     answers: pl.DataFrame, directory_store: StudyStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:

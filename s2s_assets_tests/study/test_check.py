@@ -102,6 +102,30 @@ def test_missing_and_unbalanced_things_are_warnings(demo: Path) -> None:
     assert any("lacks a male voice" in m for m in messages)
 
 
+def test_limits_of_a_provider_that_no_model_has_are_told(demo: Path) -> None:
+    edit(demo, "study.yaml", "refit:", "providers: {demo: {concurrency: 2}, opnai: {budget_usd: 5}}\nrefit:")
+    report = check_study(demo)
+    assert report.ok
+    (warning,) = [w for w in report.warnings if "provider" in w.message]
+    assert (warning.key, "'opnai'" in warning.message) == ("providers.opnai", True)
+
+
+@pytest.mark.parametrize(
+    ("providers", "key"),
+    [
+        ("{demo: {budget_usd: -1}}", "providers.demo.budget_usd"),
+        ("{demo: {concurrency: 0}}", "providers.demo.concurrency"),
+        ("{demo: {requests_per_minute: 0}}", "providers.demo.requests_per_minute"),
+        ("{demo: {request_per_minute: 9}}", "providers.demo.request_per_minute"),
+        ("{demo: {prices: {m: {audio_hour: free}}}}", "providers.demo.prices.m.audio_hour"),
+    ],
+)
+def test_a_wrong_limit_is_told_where_it_stands(demo: Path, providers: str, key: str) -> None:
+    edit(demo, "study.yaml", "refit:", f"providers: {providers}\nrefit:")
+    report = check_study(demo)
+    assert [e.key for e in report.errors] == [key]
+
+
 def test_nothing_is_frozen_in_an_unchanged_folder(demo: Path) -> None:
     assert frozen_edits(load_study(demo), frozen_demo()) == []
 
