@@ -11,6 +11,7 @@ from typing import Any
 
 import polars as pl
 
+from s2s_assets.drawing import png_width, svg_to_png
 from s2s_assets.leaderboard import columns
 from s2s_assets.leaderboard.board import FIT_KEYS, VARIANTS, leaderboard_rows, pairwise_rows, published
 from s2s_assets.leaderboard.changes import compare
@@ -19,7 +20,6 @@ from s2s_assets.leaderboard.inputs import BoardInputs
 from s2s_assets.leaderboard.numbers import counted
 from s2s_assets.leaderboard.page import Stamp, render
 from s2s_assets.leaderboard.pair_maps import pair_maps
-from s2s_assets.leaderboard.png import png_width, svg_to_png
 from s2s_assets.leaderboard.sources import Sources, facts_line, forest_boards, forest_of
 from s2s_assets.leaderboard.write import document_bytes, safe_name, table_files
 from s2s_assets.ranking import DIAGNOSTICS_VERSION

@@ -7,8 +7,7 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from s2s_assets.leaderboard.numbers import fixed, interval, signed
-from s2s_assets.leaderboard.svg import (
+from s2s_assets.drawing import (
     ABOVE,
     BELOW,
     MARK,
@@ -20,6 +19,7 @@ from s2s_assets.leaderboard.svg import (
     text,
     width_of,
 )
+from s2s_assets.leaderboard.numbers import fixed, interval, signed
 
 
 @dataclass(frozen=True)

@@ -4,8 +4,8 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from s2s_assets.drawing import BELOW, MARK, MUTED, RULE, clip, drawing, round_axis, text, width_of
 from s2s_assets.leaderboard.numbers import fixed, interval
-from s2s_assets.leaderboard.svg import BELOW, MARK, MUTED, RULE, clip, drawing, round_axis, text, width_of
 
 _COLOURS = (("mark", MARK), ("below", BELOW), ("muted", MUTED))
 _PITCH, _GAP = 17, 9

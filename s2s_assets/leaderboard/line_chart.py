@@ -4,8 +4,8 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from s2s_assets.drawing import BELOW, INK, MARK, MUTED, RULE, clip, drawing, round_axis, text, width_of
 from s2s_assets.leaderboard.numbers import counted, fixed
-from s2s_assets.leaderboard.svg import BELOW, INK, MARK, MUTED, RULE, clip, drawing, round_axis, text, width_of
 
 _COLOURS = (("mark", MARK), ("below", BELOW), ("third", "#2a8a57"), ("muted", MUTED), ("fifth", "#8e44ad"))
 _DASHES = ("", "7 4", "2 3", "10 3 2 3")

@@ -8,10 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from s2s_assets.drawing import clip, png_width
 from s2s_assets.leaderboard import ForestRow, Matrix, forest, heatmap, svg_to_png, thumbnail
 from s2s_assets.leaderboard.charts import axis
-from s2s_assets.leaderboard.png import png_width
-from s2s_assets.leaderboard.svg import clip
 
 PNG = b"\x89PNG\r\n\x1a\n"
 names = st.text(st.characters(exclude_categories=("Cs",)), max_size=80)

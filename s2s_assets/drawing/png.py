@@ -9,7 +9,7 @@ from importlib.resources import as_file, files
 
 import resvg_py
 
-_FONT = files("s2s_assets.leaderboard") / "fonts" / "DejaVuSans.ttf"
+_FONT = files("s2s_assets.drawing") / "fonts" / "DejaVuSans.ttf"
 _FAMILY = "DejaVu Sans"
 _BOLD = re.compile(r'fill="([^"]*)"([^>]*) font-weight="[67]00"')
 

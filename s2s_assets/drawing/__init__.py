@@ -1,0 +1,35 @@
+"""Drawing: parts of charts as SVG, and PNGs that look the same everywhere. What is drawn is the rooms' own."""
+
+from s2s_assets.drawing.png import png_width, svg_to_png, thumbnail
+from s2s_assets.drawing.svg import (
+    ABOVE,
+    BELOW,
+    FONT,
+    INK,
+    MARK,
+    MUTED,
+    RULE,
+    clip,
+    drawing,
+    round_axis,
+    text,
+    width_of,
+)
+
+__all__ = [
+    "ABOVE",
+    "BELOW",
+    "FONT",
+    "INK",
+    "MARK",
+    "MUTED",
+    "RULE",
+    "clip",
+    "drawing",
+    "png_width",
+    "round_axis",
+    "svg_to_png",
+    "text",
+    "thumbnail",
+    "width_of",
+]
