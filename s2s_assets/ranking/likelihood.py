@@ -15,11 +15,14 @@ share s and have thresholds of their own; their edges stand side by side.
 
 Fractional Bradley-Terry is the layout with |score| 3 only: one edge at 0, no thresholds.
 
-Shapes: E entities, P pairs, K edges, T thresholds, B data sets (resamples) fitted side by side, always last.
+Shapes: E entities, P pairs, K edges, T thresholds, B data sets (resamples) fitted side by side, always last. A data set's
+numbers do not depend, to the last bit, on those beside it: all sums run over axes before the last, and matrix products
+are of layouts only, which add up two numbers at most. (Alone, B = 1, numpy adds up in another order.)
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from scipy.sparse import csr_array, hstack, kron
@@ -36,7 +39,7 @@ class Layout:
     used: tuple[tuple[int, ...], ...]
     """|scores| in use, ascending, by stratum."""
     edges: Floats
-    """(K, T): edge positions are `edges @ t`."""
+    """(K, T) of 0 and ±1: edge positions are `edges @ t`."""
     gaps: Floats
     """(T, T): widths of the bounded gaps are `gaps @ t`."""
     below: Ints
@@ -67,10 +70,25 @@ class Terms:
     gap: Floats
     """(T, B)."""
 
+    @cached_property
+    def total(self) -> Floats:
+        """(K, P, B) ratings on either side of each edge."""
+        return self.up + self.down
+
+    @cached_property
+    def fall(self) -> Floats:
+        """(P, B) ratings above their edges, over all edges."""
+        return np.asarray(self.down.sum(axis=0), np.float64)
+
+    @cached_property
+    def drop(self) -> Floats:
+        """(K, B) ratings above each edge, over all pairs."""
+        return np.asarray(self.down.sum(axis=1), np.float64)
+
 
 @dataclass(frozen=True)
 class Derivatives:
-    """Gradient (E + T, B) and negative Hessian (B, E + T, E + T) at one point."""
+    """Gradient (E + T, B) and negative Hessian (E + T, E + T, B) at one point."""
 
     gradient: Floats
     information: Floats
@@ -170,27 +188,53 @@ def log_likelihood(terms: Terms, strengths: Floats, thresholds: Floats) -> Float
 
 def derivatives(terms: Terms, strengths: Floats, thresholds: Floats) -> Derivatives:
     """Gradient and negative Hessian of ℓ at strengths (E, B) and thresholds (T, B)."""
-    layout, (i, j) = terms.layout, terms.pairs.T
-    ratio = np.exp(strengths[i] - strengths[j])
-    n_edges, n_pairs, n_sets = terms.up.shape
-    slope, weight = np.zeros((n_pairs, n_sets)), np.zeros((n_pairs, n_sets))
-    mixed = np.zeros((layout.thresholds, n_pairs, n_sets))
-    edge_gradient, edge_weight = np.zeros((n_edges, n_sets)), np.zeros((n_edges, n_sets))
-    for k, edge in enumerate(np.exp(layout.edges @ thresholds)):
-        above = ratio / (ratio + edge)  # σ(d - e)
-        expected = (terms.up[k] + terms.down[k]) * above
-        residual = terms.down[k] - expected
-        curvature = expected - expected * above
-        slope += residual
+    layout, slope, by_edge = terms.layout, terms.fall.copy(), np.empty_like(terms.drop)
+    weight, edge_weight = np.zeros_like(slope), np.empty_like(by_edge)
+    mixed = np.zeros((layout.thresholds, *slope.shape))
+    for k, above, expected in _expected(terms, strengths, thresholds):
+        slope -= expected
+        by_edge[k] = expected.sum(axis=0)
+        curvature = np.multiply(expected, np.subtract(1.0, above, out=above), out=expected)
         weight += curvature
-        edge_gradient[k] = -residual.sum(axis=0)
         edge_weight[k] = curvature.sum(axis=0)
         for t in np.flatnonzero(layout.edges[k]):
-            mixed[t] += layout.edges[k, t] * curvature
+            (np.add if layout.edges[k, t] > 0 else np.subtract)(mixed[t], curvature, out=mixed[t])
     gap_gradient, gap_weight = _gap_derivatives(terms, thresholds)
-    gradient = np.vstack([terms.incidence @ slope, layout.edges.T @ edge_gradient + layout.gaps.T @ gap_gradient])
+    of_strengths, *borders = _net(terms, slope, *mixed)
+    gradient = np.vstack([of_strengths, _of_thresholds(terms, by_edge, gap_gradient)])
     threshold_block = _quadratic(layout.edges, edge_weight) + _quadratic(layout.gaps, gap_weight)
-    return Derivatives(gradient, _information(terms, weight, mixed, threshold_block))
+    return Derivatives(gradient, _information(terms, weight, borders, threshold_block))
+
+
+def gradient(terms: Terms, strengths: Floats, thresholds: Floats) -> Floats:
+    """Gradient (E + T, B) of ℓ at strengths (E, B) and thresholds (T, B), or at one point (E, 1), (T, 1) for all."""
+    slope, by_edge = terms.fall.copy(), np.empty_like(terms.drop)
+    for k, _, expected in _expected(terms, strengths, thresholds):
+        slope -= expected
+        by_edge[k] = expected.sum(axis=0)
+    gap_gradient, _ = _gap_derivatives(terms, thresholds)
+    return np.vstack([*_net(terms, slope), _of_thresholds(terms, by_edge, gap_gradient)])
+
+
+def _expected(terms: Terms, strengths: Floats, thresholds: Floats) -> Iterator[tuple[int, Floats, Floats]]:
+    """By edge: its number, σ(d - e) by pair, and the ratings (P, B) expected above it among those beside it."""
+    power = np.exp(strengths)
+    ratio = power[terms.pairs[:, 0]] / power[terms.pairs[:, 1]]
+    for k, edge in enumerate(np.exp(terms.layout.edges @ thresholds)):
+        above = ratio / (ratio + edge)
+        yield k, above, terms.total[k] * above
+
+
+def _of_thresholds(terms: Terms, by_edge: Floats, gap_gradient: Floats) -> Floats:
+    """(T, B) gradient, from the ratings (K, B) expected above each edge."""
+    layout = terms.layout
+    return np.asarray(layout.edges.T @ (by_edge - terms.drop) + layout.gaps.T @ gap_gradient, np.float64)
+
+
+def _net(terms: Terms, *by_pair: Floats) -> Floats:
+    """(.., E, B): values of pairs (P, B) added up for their first entity, taken off for their second."""
+    side_by_side = terms.incidence @ np.concatenate(by_pair, axis=1)
+    return np.asarray(side_by_side.reshape(len(side_by_side), len(by_pair), -1).swapaxes(0, 1), np.float64)
 
 
 def _gap_derivatives(terms: Terms, thresholds: Floats) -> tuple[Floats, Floats]:
@@ -207,19 +251,16 @@ def _quadratic(matrix: Floats, weight: Floats) -> Floats:
     return (outer.T @ weight).reshape(n_thresholds, n_thresholds, weight.shape[1])
 
 
-def _information(terms: Terms, weight: Floats, mixed: Floats, threshold_block: Floats) -> Floats:
-    """(B, E + T, E + T): the weighted Laplacian of the pairs, bordered by the thresholds."""
-    n_entities, n_sets, n = terms.incidence.shape[0], weight.shape[1], terms.incidence.shape[0] + len(mixed)
-    i, j = terms.pairs.T
-    information = np.zeros((n_sets, n, n))
-    flat = information.reshape(n_sets, n * n)
-    flat[:, i * n + j] = flat[:, j * n + i] = -weight.T
-    diagonal = np.arange(n_entities) * (n + 1)
-    flat[:, diagonal] = (abs(terms.incidence) @ weight).T
-    for t, pair_weights in enumerate(mixed):
-        border = (terms.incidence @ pair_weights).T
-        information[:, :n_entities, n_entities + t] = information[:, n_entities + t, :n_entities] = -border
-    information[:, n_entities:, n_entities:] = threshold_block.transpose(2, 0, 1)
+def _information(terms: Terms, weight: Floats, borders: Sequence[Floats], threshold_block: Floats) -> Floats:
+    """(E + T, E + T, B): the weighted Laplacian of the pairs, bordered by the thresholds."""
+    n_entities, (i, j) = terms.incidence.shape[0], terms.pairs.T
+    n = n_entities + len(borders)
+    information = np.zeros((n, n, weight.shape[1]))
+    information[i, j] = information[j, i] = -weight
+    information[range(n_entities), range(n_entities)] = -information[:n_entities, :n_entities].sum(axis=1)
+    for t, border in enumerate(borders, n_entities):
+        information[:n_entities, t] = information[t, :n_entities] = -border
+    information[n_entities:, n_entities:] = threshold_block
     return information
 
 

@@ -138,7 +138,7 @@ def maximise(terms: Terms, start: Floats, penalty: float = 0.0) -> Maximum:
     value = _objective(terms, theta, penalty)
     for _ in range(_MAX_STEPS):
         at = derivatives(terms, as_batch(theta[:n]), as_batch(theta[n:]))
-        gradient, information = at.gradient[:, 0], at.information[0]
+        gradient, information = at.gradient[:, 0], at.information[..., 0]
         gradient[:n] -= penalty * theta[:n]
         information[range(n), range(n)] += penalty
         step = np.linalg.pinv(information, rcond=SINGULAR, hermitian=True) @ gradient
@@ -147,7 +147,7 @@ def maximise(terms: Terms, start: Floats, penalty: float = 0.0) -> Maximum:
             break
         if np.abs(step).max(initial=0.0) < _STEP_TOLERANCE:
             final = derivatives(terms, as_batch(theta[:n]), as_batch(theta[n:]))
-            return Maximum(theta[:n], theta[n:], value, final.information[0])
+            return Maximum(theta[:n], theta[n:], value, final.information[..., 0])
     raise FitError(
         f"ordinal fit of {n} entities did not converge within {_MAX_STEPS} Newton steps (objective {value:.6g}); "
         "this is a fault of the method, not of the ratings: report it with the counts"

@@ -1,10 +1,11 @@
 """The ordinal fit of many resamples at once.
 
 All resamples share the full data's Hessian H, so the first step is a chord step from the full fit θ: with g_b the
-gradient of resample b at θ, θ_b = θ + H⁻¹ g_b · N / N_b, one matrix product for all. Batched Newton does the rest, each
-resample until its own step is below 1e-7 (its error is then the square of that), so that its answer does not depend on
-what else is in the batch. What does not converge is tested for existence and fitted by itself. Separated full data are
-the limit fit throughout: a resample of them holds no more than their terms, so the same direction separates it.
+gradient of resample b at θ, θ_b = θ + H⁻¹ g_b · N / N_b. Batched Newton does the rest, each resample until its own step
+is below 5e-5. One more step with the same matrix then takes the error, about the square of that step, to about its cube.
+Nothing mixes resamples, and no sum's order depends on how many there are: an answer is the same, to the last bit,
+whatever else is in the batch. What does not converge is tested for existence and fitted by itself. Separated full data
+are the limit fit throughout: a resample of them holds no more than their terms, so the same direction separates it.
 
 A resample has no value for an entity that it lost, nor, where it split the graph, for those outside the largest
 component (by entities, then by ratings). One that separates an entity gives it ±infinity. |Scores| that a resample
@@ -15,24 +16,25 @@ resample and in the full data, the means of the two agree: else losing a top ent
 from dataclasses import dataclass, replace
 
 import numpy as np
-import numpy.typing as npt
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
+from s2s_assets.ranking.cholesky import factor, solve
 from s2s_assets.ranking.counts import SCORES, Problem
 from s2s_assets.ranking.likelihood import (
     Terms,
-    cell_scores,
+    as_batch,
     derivatives,
+    gradient,
     layout_of,
     starting_thresholds,
     terms_of,
     used_magnitudes,
 )
 from s2s_assets.ranking.ordinal import SINGULAR, OrdinalFit, fit_counts
-from s2s_assets.study import Bools, Floats
+from s2s_assets.study import Bools, Floats, Ints
 
-_STEP_TOLERANCE = 1e-7
+_STEP_TOLERANCE = 5e-5
 _MAX_STEPS = 15
 _FAR = 30.0
 """Logits from the mean beyond which a resample is taken out of the batch and fitted by itself."""
@@ -51,29 +53,30 @@ class Refitter:
     problem: Problem
     ordinal: OrdinalFit
     chord: Floats
-    """(planes · P, E + T) the chord step that one rating adds, by cell."""
+    """(E + T, E + T) generalised inverse of the full data's Hessian."""
     flat: Floats
     """(E + T, q) orthonormal directions along which the full data's likelihood does not change."""
 
     @classmethod
     def of(cls, problem: Problem, ordinal: OrdinalFit) -> "Refitter":
         """Prepare the chord step."""
-        if ordinal.maximum is None or ordinal.terms is None:
-            return cls(problem, ordinal, np.zeros((problem.counts.size, 0)), np.zeros((0, 0)))
-        scores = cell_scores(ordinal.terms, ordinal.maximum.strengths, ordinal.maximum.thresholds)
+        if ordinal.maximum is None:
+            return cls(problem, ordinal, np.zeros((0, 0)), np.zeros((0, 0)))
         values, vectors = np.linalg.eigh(ordinal.maximum.information)
         null = values <= SINGULAR * values.max()  # every direction, where the limit fit keeps no term
-        bread = (vectors[:, ~null] / values[~null]) @ vectors[:, ~null].T
-        return cls(problem, ordinal, scores @ bread, vectors[:, null])
+        return cls(problem, ordinal, (vectors[:, ~null] / values[~null]) @ vectors[:, ~null].T, vectors[:, null])
 
     def refit(self, counts: Floats) -> Floats:
         """Strengths (E, B) of resampled counts (planes, P, B); ±inf separated, NaN without a value."""
+        if counts.shape[2] == 1:  # numpy adds up a single column in another order
+            return self.refit(np.repeat(counts, 2, axis=2))[:, :1]
         kept, present = _largest_component(self.problem, counts)
         values = np.full((len(self.problem.entities), counts.shape[2]), np.nan)
         used = _patterns(kept)
         for pattern in np.unique(used, axis=1).T:
-            at = np.flatnonzero((used == pattern[:, None]).all(axis=0))
-            values[:, at] = self._refit_pattern(kept[:, :, at], present[:, at])
+            at = _several(np.flatnonzero((used == pattern[:, None]).all(axis=0)))
+            part = kept if len(at) == kept.shape[2] else np.take(kept, at, axis=2)
+            values[:, at] = self._refit_pattern(part, present[:, at])
         return self._anchored(np.where(present, values, np.nan))
 
     def _refit_pattern(self, counts: Floats, present: Bools) -> Floats:
@@ -115,10 +118,10 @@ class Refitter:
     def _start(self, terms: Terms, counts: Floats) -> Floats:
         """(E + T, B) chord step from the full fit, or a cold start where it leads out of bounds."""
         assert self.ordinal.maximum is not None
-        cells = counts.reshape(-1, counts.shape[2])
-        share = self.problem.counts.sum() / cells.sum(axis=0)
+        share = self.problem.counts.sum() / counts.sum(axis=(0, 1))
         full = np.concatenate([self.ordinal.maximum.strengths, self.ordinal.maximum.thresholds])
-        start = full[:, None] + (self.chord.T @ cells) * share
+        slope = gradient(terms, as_batch(self.ordinal.maximum.strengths), as_batch(self.ordinal.maximum.thresholds))
+        start = full[:, None] + np.einsum("nk,kb->nb", self.chord, slope) * share
         closed = (terms.layout.gaps @ start[len(self.problem.entities) :] <= 0) & (terms.gap > 0)
         usable = ~closed.any(axis=0) & (np.abs(start).max(axis=0) < _FAR)
         return np.where(usable, start, self._cold(terms, counts))
@@ -161,35 +164,46 @@ def newton(terms: Terms, start: Floats, flat: Floats) -> tuple[Floats, Bools]:
     """
     n = terms.incidence.shape[0]
     theta, converged = start.copy(), np.zeros(start.shape[1], bool)
-    active = np.arange(start.shape[1])
+    active, pinned = np.arange(start.shape[1]), flat @ flat.T
     for _ in range(_MAX_STEPS):
         part = terms if len(active) == start.shape[1] else _only(terms, active)
-        step = _steps(part, theta[:, active], flat @ flat.T)
-        theta[:, active] += step * _shortening(part, theta[n:, active], step[n:])
+        at = np.take(theta, active, axis=1)
+        step, factors = _steps(part, at, pinned)
+        at += step * _shortening(part, at[n:], step[n:])
         done = np.abs(step).max(axis=0) < _STEP_TOLERANCE
+        if done.any():
+            at += np.where(done, solve(factors, gradient(part, at[:n], at[n:])), 0.0)
+        theta[:, active] = at
         converged[active[done]] = True
-        centred = theta[:n, active] - theta[:n, active].mean(axis=0)
-        active = active[~done & (np.abs(centred).max(axis=0) < _FAR)]
+        centred = at[:n] - at[:n].mean(axis=0)
+        active = _several(active[~done & (np.abs(centred).max(axis=0) < _FAR)])
         if not len(active):
             break
     return theta[:n], converged
 
 
-def _only(terms: Terms, at: npt.NDArray[np.intp]) -> Terms:
-    return replace(terms, up=terms.up[:, :, at], down=terms.down[:, :, at], gap=terms.gap[:, at])
+def _several(at: Ints) -> Ints:
+    """The numbers, a single one twice: numpy adds up a single column in another order."""
+    return np.repeat(at, 2) if len(at) == 1 else at
 
 
-def _steps(terms: Terms, theta: Floats, pinned: Floats) -> Floats:
-    """(E + T, B) Newton steps, with no part in the pinned directions (a projection)."""
+def _only(terms: Terms, at: Ints) -> Terms:
+    up, down = (np.take(side, at, axis=2) for side in (terms.up, terms.down))
+    return replace(terms, up=up, down=down, gap=np.take(terms.gap, at, axis=1))
+
+
+def _steps(terms: Terms, theta: Floats, pinned: Floats) -> tuple[Floats, Floats]:
+    """(E + T, B) Newton steps, with no part in the pinned directions (a projection), and the factors of the matrices."""
     n = terms.incidence.shape[0]
     at = derivatives(terms, theta[:n], theta[n:])
     information = at.information
-    diagonal = np.einsum("bkk->bk", information)
-    scale = diagonal[:, :n].mean(axis=1)
+    diagonal = np.einsum("kkb->kb", information)
+    scale = diagonal[:n].mean(axis=0)
     scale = np.where(scale > 0, scale, 1.0)  # no term is left of a resample in which everything is unbounded
-    diagonal += np.where(diagonal == 0, scale[:, None], _DAMPING * scale[:, None])  # 0: an entity without ratings
-    information += scale[:, None, None] * pinned
-    return np.asarray(np.linalg.solve(information, at.gradient.T[:, :, None])[:, :, 0].T, np.float64)
+    diagonal += np.where(diagonal == 0, scale, _DAMPING * scale)  # 0: an entity without ratings
+    information += pinned[:, :, None] * scale
+    factor(information)
+    return solve(information, at.gradient), information
 
 
 def _shortening(terms: Terms, thresholds: Floats, step: Floats) -> Floats:
