@@ -10,7 +10,8 @@ from collections.abc import Callable, Mapping, Sequence
 import numpy as np
 import polars as pl
 
-from s2s_assets.ranking.counts import SCORES, Problem, Selection, code_ratings, select
+from s2s_assets.ranking.coding import code_ratings
+from s2s_assets.ranking.counts import SCORES, Problem, Selection, select
 from s2s_assets.ranking.draws import Draws, draw
 from s2s_assets.ranking.elo import ELO_PER_STRENGTH, to_elo
 from s2s_assets.ranking.fits import Prepared, by_selection, entity_order, entity_ranks, none_if_nan, prepare
@@ -76,14 +77,13 @@ def resample(
     block: int = BLOCK,
 ) -> list[Floats]:
     """Strengths (E, resamples) of each board of one selection, by resample; see `refit.py` for ±inf and NaN."""
-    counter = Counter.of(selection)
+    counter = Counter.of(selection, draws)
     refitters = [Refitter.of(board.problem, board.ordinal) for board in boards]
     values = [np.full((len(board.problem.entities), draws.resamples), np.nan) for board in boards]
-    for at, raters, prompts in blocks(draws, block):
-        counts = counter.count(raters, prompts)
+    for at in blocks(draws.resamples, block):
+        counts = counter.count(at)
         for board, refitter, drawn in zip(boards, refitters, values, strict=True):
-            own = board.problem.fold @ counts
-            drawn[:, at] = refitter.refit(own.reshape(*board.problem.counts.shape, counts.shape[1]))
+            drawn[:, at] = refitter.refit(board.problem.folded(counts))
         if progress is not None:
             progress(counts.shape[1])
     return values

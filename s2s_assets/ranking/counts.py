@@ -8,57 +8,78 @@ A *plane* is one score of one stratum: plane 7·r + (score + 3) of stratum r. St
 own that share strengths; an ordinary board has one. A *cell* is plane · P + pair, P being the number of pairs.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import TypeVar
 
 import numpy as np
+import numpy.typing as npt
 import polars as pl
 from scipy.sparse import coo_array, csr_array
 from scipy.sparse.csgraph import connected_components
 
+from s2s_assets.ranking.coding import CodedRatings, Numbers, Signs
 from s2s_assets.ranking.spec import FitSpec
 from s2s_assets.study import Bools, By, ConfigKey, Floats, InputError, Ints
+
+_Kind = TypeVar("_Kind", bound=np.generic)
 
 SCORES = 7
 """Scores -3..+3, columns 0..6."""
 
 
 @dataclass(frozen=True)
-class CodedRatings:
-    """Counting ratings with names as numbers: raters, prompts and configs are sorted by name."""
-
-    raters: tuple[str, ...]
-    prompts: tuple[str, ...]
-    configs: tuple[str, ...]
-    rows: pl.DataFrame
-    """One row a rating: rater, prompt, a, b (numbers), score, rubric and the attributes a board may select by; `left`
-    is 1 where `a` was heard first, -1 where `b` was, 0 where that is unknown (1 throughout where it always is)."""
-    dropped: frozenset[str]
-    """Raters left out of the `cleaned` variant."""
-    heard: bool
-    """Whether it is known which answer was heard first."""
-
-
-@dataclass(frozen=True)
 class Selection:
     """The rows of one board on pairs of configs."""
 
-    rater: Ints
-    """(rows,) numbers of raters."""
-    prompt: Ints
-    cell: Ints
+    coded: CodedRatings
+    taken: Bools | None
+    """(ratings,) which of them are its rows; None: all."""
+    cell: Numbers
     """(rows,) plane · P + pair."""
     pairs: Ints
     """(P, 2) numbers of configs, the smaller first."""
     strata: int
-    side: Ints
-    """(rows,) +1 where the pair's first config was on the left, -1 where its second was, 0 unknown (see `sides.py`)."""
 
     @property
     def cells(self) -> int:
         """Number of cells."""
         return self.strata * SCORES * len(self.pairs)
+
+    @cached_property
+    def counts(self) -> Ints:
+        """(cells,) ratings."""
+        return np.bincount(self.cell, minlength=self.cells)
+
+    @cached_property
+    def rater(self) -> Numbers:
+        """(rows,) numbers of raters."""
+        return _part(self.coded.rater, self.taken)
+
+    @cached_property
+    def prompt(self) -> Numbers:
+        """(rows,) numbers of prompts."""
+        return _part(self.coded.prompt, self.taken)
+
+    @cached_property
+    def side(self) -> Signs:
+        """(rows,) +1 where the pair's first config was on the left, -1 where its second was, 0 unknown (`sides.py`)."""
+        a, b, left = (_part(of, self.taken) for of in (self.coded.a, self.coded.b, self.coded.left))
+        return np.where(a > b, -left, left)
+
+
+@dataclass(frozen=True)
+class Rows:
+    """The ratings of a problem, one by one."""
+
+    rater: Numbers
+    """(rows,) numbers of raters."""
+    prompt: Numbers
+    cell: Numbers
+    """(rows,) plane · P + pair."""
+    side: Signs
+    """(rows,) +1 where the pair's first entity was on the left, -1 where its second was, 0 unknown."""
 
 
 @dataclass(frozen=True)
@@ -70,15 +91,15 @@ class Problem:
     """(P, 2) numbers of entities, the smaller first."""
     counts: Floats
     """(strata · 7, P) ratings by plane and pair."""
-    rater: Ints
-    """(rows,) numbers of raters."""
-    prompt: Ints
-    cell: Ints
-    """(rows,) plane · P + pair."""
-    fold: csr_array
-    """(strata · 7 · P, cells of the selection) with ones: turns a selection's counts into this problem's."""
-    side: Ints
-    """(rows,) +1 where the pair's first entity was on the left, -1 where its second was, 0 unknown."""
+    target: Ints
+    """(cells of the selection,) the cell of this problem that each is part of, -1 for none."""
+    find_rows: Callable[[], Rows]
+    """Makes `rows`: the fit itself needs the counts alone."""
+
+    @cached_property
+    def rows(self) -> Rows:
+        """The ratings."""
+        return self.find_rows()
 
     @cached_property
     def incidence(self) -> csr_array:
@@ -88,79 +109,54 @@ class Problem:
         index = (self.pairs.T.ravel(), np.tile(pair, 2))
         return csr_array(coo_array((data, index), shape=(len(self.entities), len(pair))))
 
+    def folded(self, counts: Floats) -> Floats:
+        """A selection's counts (cells, B) as this problem's (planes, P, B)."""
+        own = counts if self._fold is None else self._fold @ counts
+        return own.reshape(*self.counts.shape, counts.shape[1])
 
-def code_ratings(ratings: pl.DataFrame, dropped_raters: frozenset[str] = frozenset()) -> CodedRatings:
-    """Number the names of a `ratings` table; answers that carry an exclusion do not count.
-
-    Raises:
-        InputError: a missing name, a score that is no integer from -3 to 3, or a config paired with itself.
-    """
-    if "excluded_by" in ratings.columns:
-        ratings = ratings.filter(pl.col("excluded_by").is_null())
-    names = ("rater", "prompt", "config_a", "config_b")
-    ratings = ratings.with_columns(pl.col(*names).cast(pl.String), pl.col("score").cast(pl.Float64))
-    wrong = ratings.filter(
-        pl.any_horizontal(pl.col(*names, "score").is_null())
-        | ~pl.col("score").is_between(-3, 3)
-        | (pl.col("score") != pl.col("score").round())
-        | (pl.col("config_a") == pl.col("config_b"))
-    )
-    if wrong.height:
-        first = wrong.row(0, named=True)
-        raise InputError(
-            f"rating of {first['config_a']!r} against {first['config_b']!r} on prompt {first['prompt']!r} by "
-            f"{first['rater']!r}, score {first['score']}: expected a rater, a prompt, two configs and an integer from "
-            "-3 to 3"
-        )
-    raters = ratings["rater"].unique().sort().to_list()
-    prompts = ratings["prompt"].unique().sort().to_list()
-    configs = pl.concat([ratings["config_a"], ratings["config_b"]]).unique().sort().to_list()
-    numbered = {"rater": ("rater", raters), "prompt": ("prompt", prompts)}
-    numbered |= {"a": ("config_a", configs), "b": ("config_b", configs)}
-    rows = ratings.with_columns(
-        *(
-            pl.col(column).cast(pl.Enum(names)).to_physical().cast(pl.Int64).alias(alias)
-            for alias, (column, names) in numbered.items()
-        )
-    )
-    heard = "first" in rows.columns and rows["first"].null_count() < rows.height
-    left = pl.col("first").replace_strict({"a": 1, "b": -1}, default=0, return_dtype=pl.Int64) if heard else pl.lit(1)
-    rows = rows.with_columns(left=left.cast(pl.Int64))
-    return CodedRatings(tuple(raters), tuple(prompts), tuple(configs), rows, dropped_raters, heard)
+    @cached_property
+    def _fold(self) -> csr_array | None:
+        """(planes · P, cells of the selection) with ones; None where the cells are the same."""
+        if np.array_equal(self.target, np.arange(self.counts.size)):
+            return None
+        source = np.flatnonzero(self.target >= 0)
+        ones, shape = np.ones(len(source)), (self.counts.size, len(self.target))
+        return csr_array(coo_array((ones, (self.target[source], source)), shape=shape))
 
 
 def select(coded: CodedRatings, spec: FitSpec) -> Selection:
     """The rows that a board is made of, sign-folded; a slice's attribute must be a column of the ratings."""
-    rows = coded.rows.filter(pl.col("rubric").is_in(spec.rubrics))
+    wanted = [pl.col("rubric").is_in(spec.rubrics)]
     if spec.slice_dimension != "all":
-        rows = rows.filter(pl.col(spec.slice_dimension) == spec.slice_value)
+        wanted.append(pl.col(spec.slice_dimension) == spec.slice_value)
     if spec.variant == "cleaned":
-        dropped = [k for k, name in enumerate(coded.raters) if name in coded.dropped]
-        rows = rows.filter(~pl.col("rater").is_in(dropped))
-    elif spec.variant == "baseline" and "source" in rows.columns:
-        rows = rows.filter(pl.col("source").is_null() | (pl.col("source") != "adaptive"))
-    return _fold_signs(rows, spec.rubrics, len(coded.configs))
+        wanted.append(~pl.col("rater").cast(pl.String).is_in(list(coded.dropped)))
+    elif spec.variant == "baseline" and "source" in coded.ratings.columns:
+        wanted.append(pl.col("source").is_null() | (pl.col("source") != "adaptive"))
+    found = coded.ratings.select(pl.all_horizontal(wanted).fill_null(value=False).alias("taken"))["taken"]
+    return _fold_signs(coded, None if found.all() else found.to_numpy(), spec.rubrics)
 
 
-def _fold_signs(rows: pl.DataFrame, rubrics: Sequence[str], n_configs: int) -> Selection:
-    a, b = rows["a"].to_numpy(), rows["b"].to_numpy()
-    swapped = a > b
-    key = np.where(swapped, b, a) * n_configs + np.where(swapped, a, b)
-    present = np.flatnonzero(np.bincount(key, minlength=1))
-    place = np.zeros(n_configs * n_configs + 1, np.int64)
-    place[present] = np.arange(len(present))
-    score = rows["score"].cast(pl.Int64).to_numpy()
-    column = np.where(swapped, -score, score) + 3
-    left = rows["left"].to_numpy()
-    stratum = rows["rubric"].replace_strict(list(rubrics), range(len(rubrics)), return_dtype=pl.Int64).to_numpy()
-    return Selection(
-        rater=rows["rater"].to_numpy(),
-        prompt=rows["prompt"].to_numpy(),
-        cell=(stratum * SCORES + column) * len(present) + place[key],
-        pairs=np.column_stack([present // n_configs, present % n_configs]),
-        strata=len(rubrics),
-        side=np.where(swapped, -left, left),
-    )
+def _part(values: npt.NDArray[_Kind], taken: Bools | None) -> npt.NDArray[_Kind]:
+    return values if taken is None else values[taken]
+
+
+def _fold_signs(coded: CodedRatings, taken: Bools | None, rubrics: Sequence[str]) -> Selection:
+    n = len(coded.configs)
+    key = _part(coded.a, taken) * np.int32(n) + _part(coded.b, taken)
+    rated = np.bincount(key, minlength=n * n).reshape(n, n) > 0
+    pairs = np.argwhere(np.triu(rated | rated.T))
+    (i, j), size = pairs.T, np.int32(len(pairs))
+    middle, step = np.zeros((n, n), np.int32), np.zeros((n, n), np.int32)
+    middle[i, j] = middle[j, i] = SCORES // 2 * size + np.arange(size)
+    step[i, j], step[j, i] = size, -size
+    cell = np.take(middle, key) + np.take(step, key) * _part(coded.score, taken)
+    if len(rubrics) > 1:
+        stratum = coded.ratings["rubric"].replace_strict(
+            list(rubrics), range(len(rubrics)), default=0, return_dtype=pl.Int32
+        )
+        cell += _part(stratum.to_numpy(), taken) * (SCORES * size)
+    return Selection(coded, taken, cell, pairs, len(rubrics))
 
 
 def entity_of(config: str, by: By, families: Mapping[str, str]) -> str:
@@ -201,7 +197,7 @@ def problems(selection: Selection, labels: Sequence[str]) -> tuple[tuple[Problem
         _problem(selection, names, ends, between & (component[ends[:, 0]] == c))
         for c in dict.fromkeys(component[np.unique(ends[between])].tolist())
     ]
-    n_within = int((~between)[selection.cell % max(len(selection.pairs), 1)].sum())
+    n_within = int(selection.counts.reshape(selection.strata * SCORES, len(ends))[:, ~between].sum())
     return tuple(found), n_within
 
 
@@ -214,25 +210,25 @@ def _problem(selection: Selection, names: list[str], ends: Ints, taken: Bools) -
     plane = np.arange(planes)[:, None]
     mirrored = plane // SCORES * SCORES + SCORES - 1 - plane % SCORES
     cells = np.full((planes, len(ends)), -1)
-    flipped = ends[taken, 0] > ends[taken, 1]
-    cells[:, taken] = np.where(flipped, mirrored, plane) * len(present) + pair
+    flipped = ends[:, 0] > ends[:, 1]
+    cells[:, taken] = np.where(flipped[taken], mirrored, plane) * len(present) + pair
     target = cells.ravel()
-    source = np.flatnonzero(target >= 0)
-    own = target[selection.cell]
-    kept = own >= 0
+    own = target >= 0
     size = planes * len(present)
-    side = selection.side
-    if flipped.any():
-        turned = np.ones(len(ends), np.int64)
-        turned[taken] = np.where(flipped, -1, 1)
-        side = side * turned[selection.cell % len(ends)]
+    counts = np.bincount(target[own], weights=selection.counts[own], minlength=size)
     return Problem(
         entities=tuple(names[m] for m in members),
         pairs=pairs.reshape(-1, 2),
-        counts=np.bincount(own[kept], minlength=size).astype(np.float64).reshape(planes, len(present)),
-        rater=selection.rater[kept],
-        prompt=selection.prompt[kept],
-        cell=own[kept],
-        fold=csr_array(coo_array((np.ones(len(source)), (target[source], source)), shape=(size, selection.cells))),
-        side=side[kept],
+        counts=counts.reshape(planes, len(present)),
+        target=target,
+        find_rows=lambda: _rows(selection, target, flipped),
     )
+
+
+def _rows(selection: Selection, target: Ints, flipped: Bools) -> Rows:
+    """The rows whose cell has a target; the pairs marked are turned round."""
+    cell = np.take(target.astype(np.int32), selection.cell)
+    turned = np.where(flipped, -1, 1).astype(np.int8)
+    side = selection.side * np.take(turned, selection.cell % len(flipped))
+    kept = None if (cell >= 0).all() else cell >= 0
+    return Rows(*(_part(of, kept) for of in (selection.rater, selection.prompt, cell, side)))

@@ -12,7 +12,8 @@ import numpy as np
 import polars as pl
 
 from s2s_assets.ranking.clusters import ClusteredScores
-from s2s_assets.ranking.counts import CodedRatings, code_ratings, select
+from s2s_assets.ranking.coding import CodedRatings, code_ratings
+from s2s_assets.ranking.counts import select
 from s2s_assets.ranking.crosschecks import order_differences
 from s2s_assets.ranking.diagnostic_records import Diagnostics, SliceTest
 from s2s_assets.ranking.elo import ELO_PER_STRENGTH

@@ -18,6 +18,9 @@ from s2s_assets.study import generator
 
 Multiplicities = npt.NDArray[np.uint16]
 
+_DRAWN_TOGETHER = 100_000
+"""Numbers drawn at a time; the stream does not depend on it."""
+
 
 @dataclass(frozen=True)
 class Draws:
@@ -42,7 +45,10 @@ def draw(n_raters: int, n_prompts: int, resamples: int, seed: int) -> Draws:
 
 def _multiplicities(size: int, resamples: int, seed: int, factor: str) -> Multiplicities:
     stream = generator(seed, factor)
-    drawn = np.zeros((size, resamples), np.uint16)
-    for b in range(resamples):
-        drawn[:, b] = np.bincount(stream.integers(size, size=size), minlength=size)
+    together = max(_DRAWN_TOGETHER // size, 1)
+    drawn = np.empty((size, resamples), np.uint16)
+    for start in range(0, resamples, together):
+        n = min(together, resamples - start)
+        numbers = stream.integers(size, size=(n, size)) + size * np.arange(n)[:, None]
+        drawn[:, start : start + n] = np.bincount(numbers.ravel(), minlength=n * size).reshape(n, size).T
     return drawn

@@ -7,14 +7,15 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
-from s2s_assets.ranking.counts import CodedRatings, Problem, Selection, code_ratings, entity_of, problems, select
+from s2s_assets.ranking.coding import CodedRatings, Numbers, code_ratings
+from s2s_assets.ranking.counts import Problem, Selection, entity_of, problems, select
 from s2s_assets.ranking.crosschecks import massey, partial_margin_bt, spearman
 from s2s_assets.ranking.elo import to_elo
 from s2s_assets.ranking.ordinal import RIDGE_LAMBDA, OrdinalFit, Status, fit_ordinal, fit_ridge
 from s2s_assets.ranking.ranks import estimate_ranks
 from s2s_assets.ranking.records import BoardFit, EntityFit
 from s2s_assets.ranking.spec import FitSpec
-from s2s_assets.study import Floats, Ints
+from s2s_assets.study import Bools, Floats, Ints
 
 SIDE = {1: "above", -1: "below"}
 """Names of `OrdinalFit.sides`."""
@@ -83,7 +84,7 @@ def prepare(
     present = set(np.unique(selection.pairs).tolist())
     labels = [entity_of(c, spec.by, families) if k in present else "" for k, c in enumerate(coded.configs)]
     parts, n_within = problems(selection, labels)
-    if sum(len(part.cell) for part in parts) < spec.min_ratings:
+    if sum(part.counts.sum() for part in parts) < spec.min_ratings:
         return ()
     components = tuple(part.entities for part in parts)
     return tuple(
@@ -95,6 +96,7 @@ def prepare(
 def record(prepared: Prepared) -> BoardFit:
     """The published record of a fit, cross-checks included."""
     problem, ordinal = prepared.problem, prepared.ordinal
+    by_rater, by_prompt = (_seen_by(problem, of) for of in (problem.rows.rater, problem.rows.prompt))
     engines = {"massey": massey(problem), "partial_margin_bt": partial_margin_bt(problem)}
     ridge = fit_ridge(problem) if ordinal.status == "separated" else None
     ranks = entity_ranks(ordinal)
@@ -104,16 +106,16 @@ def record(prepared: Prepared) -> BoardFit:
         component=prepared.component,
         status=_status(prepared),
         reason=_reason(prepared),
-        n_ratings=len(problem.cell),
-        n_raters=len(np.unique(problem.rater)),
-        n_prompts=len(np.unique(problem.prompt)),
+        n_ratings=int(problem.counts.sum()),
+        n_raters=int(by_rater.any(axis=0).sum()),
+        n_prompts=int(by_prompt.any(axis=0).sum()),
         n_within=prepared.n_within,
         thresholds=tuple(none_if_nan(t) for t in ordinal.thresholds.tolist()),
         merged_scores=tuple(m for m in range(4) if m not in used),
         log_likelihood=none_if_nan(ordinal.log_likelihood),
         components=prepared.components,
         ridge_lambda=None if ridge is None else RIDGE_LAMBDA,
-        entities=_entities(prepared, ranks, engines, ridge),
+        entities=_entities(prepared, ranks, engines, ridge, by_rater.sum(axis=1), by_prompt.sum(axis=1)),
         spearman_massey=spearman(ordinal.strengths, engines["massey"]),
         spearman_partial_margin_bt=spearman(ordinal.strengths, engines["partial_margin_bt"]),
     )
@@ -135,12 +137,16 @@ def none_if_nan(value: float) -> float | None:
 
 
 def _entities(
-    prepared: Prepared, ranks: Ints, engines: Mapping[str, Floats], ridge: Floats | None
+    prepared: Prepared,
+    ranks: Ints,
+    engines: Mapping[str, Floats],
+    ridge: Floats | None,
+    n_raters: Ints,
+    n_prompts: Ints,
 ) -> tuple[EntityFit, ...]:
     problem, ordinal = prepared.problem, prepared.ordinal
     elo = to_elo(ordinal.strengths)
     n_ratings = abs(problem.incidence) @ problem.counts.sum(axis=0)
-    n_raters, n_prompts = _distinct(problem, problem.rater), _distinct(problem, problem.prompt)
     return tuple(
         EntityFit(
             entity=problem.entities[e],
@@ -159,12 +165,14 @@ def _entities(
     )
 
 
-def _distinct(problem: Problem, factor: Ints) -> Ints:
-    """(E,) number of raters or prompts that an entity has ratings from."""
-    seen = np.zeros((len(problem.entities), int(factor.max(initial=0)) + 1), bool)
-    ends = problem.pairs[problem.cell % len(problem.pairs)]
-    seen[ends[:, 0], factor] = seen[ends[:, 1], factor] = True
-    return np.asarray(seen.sum(axis=1), np.int64)
+def _seen_by(problem: Problem, factor: Numbers) -> Bools:
+    """(E, raters or prompts): which of them an entity has ratings from."""
+    size = int(factor.max(initial=0)) + 1
+    seen = np.zeros(len(problem.entities) * size, bool)
+    for end in problem.pairs.T:
+        start = np.tile(end * size, len(problem.counts))  # by cell
+        seen[np.take(start, problem.rows.cell) + factor] = True
+    return seen.reshape(-1, size)
 
 
 def _status(prepared: Prepared) -> Status:

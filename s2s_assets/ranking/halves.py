@@ -11,7 +11,8 @@ import numpy as np
 import polars as pl
 
 from s2s_assets.ranking.bootstrap import resample
-from s2s_assets.ranking.counts import code_ratings, select
+from s2s_assets.ranking.coding import code_ratings
+from s2s_assets.ranking.counts import select
 from s2s_assets.ranking.draws import Draws
 from s2s_assets.ranking.fits import prepare
 from s2s_assets.ranking.spec import FitSpec
@@ -46,7 +47,7 @@ def split_half_strengths(
         FitError: a half that did not converge.
     """
     coded = code_ratings(ratings, dropped_raters)
-    load = np.bincount(coded.rows["rater"].to_numpy(), minlength=len(coded.raters))
+    load = np.bincount(coded.rater, minlength=len(coded.raters))
     draws = _halves(load, len(coded.prompts), splits, seed)
     place = {entity: k for k, entity in enumerate(entities)}
     values = np.full((len(specs), len(entities), 2 * splits), np.nan)

@@ -49,7 +49,7 @@ def sandwich(problem: Problem, ordinal: OrdinalFit, scores: ClusteredScores | No
     none = np.full(len(problem.entities), np.nan)
     if ordinal.maximum is None or ordinal.terms is None:
         return Sandwich(none, np.nan, None)
-    n_raters, n_prompts = len(np.unique(problem.rater)), len(np.unique(problem.prompt))
+    n_raters, n_prompts = (len(np.unique(of)) for of in (problem.rows.rater, problem.rows.prompt))
     if min(n_raters, n_prompts) < 2:
         alone = "one rater" if n_raters < 2 else "one prompt"
         return Sandwich(none, np.nan, f"no sandwich interval: all ratings are of {alone}")

@@ -16,11 +16,10 @@ to look, not a proof. Ratings whose left side is unknown are left out of both fi
 from dataclasses import replace
 
 import numpy as np
-from scipy.sparse import csr_array
 from scipy.special import chdtrc, stdtrit
 
 from s2s_assets.ranking.clusters import ClusteredScores
-from s2s_assets.ranking.counts import SCORES, Problem
+from s2s_assets.ranking.counts import SCORES, Problem, Rows
 from s2s_assets.ranking.diagnostic_records import OrderEffect, ThresholdTest
 from s2s_assets.ranking.elo import ELO_PER_STRENGTH
 from s2s_assets.ranking.existence import separation
@@ -44,17 +43,16 @@ _PART = 1e-4
 
 def sided(problem: Problem) -> Problem:
     """The ratings whose left side is known, with twice the planes: those with the pair's second on the left come last."""
-    known = problem.side != 0
+    rows = problem.rows
+    known = rows.side != 0
     planes, n_pairs = problem.counts.shape
-    cell = problem.cell[known] + planes * n_pairs * (problem.side[known] < 0)
+    cell = rows.cell[known] + planes * n_pairs * (rows.side[known] < 0)
+    turned = Rows(rows.rater[known], rows.prompt[known], cell, rows.side[known])
     return replace(
         problem,
         counts=np.bincount(cell, minlength=2 * planes * n_pairs).astype(np.float64).reshape(2 * planes, n_pairs),
-        rater=problem.rater[known],
-        prompt=problem.prompt[known],
-        cell=cell,
-        side=problem.side[known],
-        fold=csr_array((0, 0)),
+        target=np.zeros(0, np.int64),
+        find_rows=lambda: turned,
     )
 
 
@@ -105,7 +103,7 @@ def order_effect(turned: Problem) -> OrderEffect | None:
     shift = ELO_PER_STRENGTH * float(found.thresholds[-1])
     half = _half_width(turned, terms, found)
     return OrderEffect(
-        n_ratings=len(turned.cell),
+        n_ratings=len(turned.rows.cell),
         shift=shift,
         low=None if half is None else shift - half,
         high=None if half is None else shift + half,
@@ -125,7 +123,7 @@ def flexible_thresholds(turned: Problem, heard: bool) -> ThresholdTest | None:
         return None
     statistic = max(2 * (found[1].log_likelihood - found[0].log_likelihood), 0.0)
     return ThresholdTest(
-        n_ratings=len(turned.cell),
+        n_ratings=len(turned.rows.cell),
         left="heard first" if heard else "config_a",
         statistic=statistic,
         df=degrees,

@@ -11,7 +11,8 @@ import numpy as np
 import polars as pl
 from hypothesis import strategies as st
 
-from s2s_assets.ranking.counts import CodedRatings, Problem, Selection, code_ratings, problems, select
+from s2s_assets.ranking.coding import CodedRatings, code_ratings
+from s2s_assets.ranking.counts import Problem, Selection, problems, select
 from s2s_assets.ranking.spec import FitSpec
 
 REFS = Path(__file__).parents[1] / "data" / "stats_refs"

@@ -16,7 +16,8 @@ from s2s_assets.ranking import (
     within_models,
 )
 from s2s_assets.ranking.clusters import ClusteredScores
-from s2s_assets.ranking.counts import code_ratings, problems, select
+from s2s_assets.ranking.coding import code_ratings
+from s2s_assets.ranking.counts import problems, select
 from s2s_assets.ranking.diagnostic_records import SliceTest
 from s2s_assets.ranking.ordinal import fit_ordinal
 from s2s_assets.ranking.sandwich import strength_rows

@@ -1,0 +1,142 @@
+"""Ratings with names as numbers: raters, prompts and configs are sorted by name.
+
+Strengths need the configs alone. Raters and prompts are numbered when something asks for them.
+"""
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from s2s_assets.study import InputError
+
+Numbers = npt.NDArray[np.int32]
+Signs = npt.NDArray[np.int8]
+
+_NAMES = ("rater", "prompt", "config_a", "config_b")
+
+
+@dataclass(frozen=True)
+class CodedRatings:
+    """Counting ratings; arrays have one entry a rating."""
+
+    ratings: pl.DataFrame
+    """The ratings that count, with the attributes a board may select by."""
+    configs: tuple[str, ...]
+    a: Numbers
+    """Numbers of configs."""
+    b: Numbers
+    score: Signs
+    """-3 to 3, > 0 where `a` is better."""
+    dropped: frozenset[str]
+    """Raters left out of the `cleaned` variant."""
+
+    @cached_property
+    def _raters(self) -> tuple[tuple[str, ...], Numbers]:
+        names, (rater,) = _numbered(self.ratings["rater"])
+        return names, rater
+
+    @cached_property
+    def _prompts(self) -> tuple[tuple[str, ...], Numbers]:
+        names, (prompt,) = _numbered(self.ratings["prompt"])
+        return names, prompt
+
+    @property
+    def raters(self) -> tuple[str, ...]:
+        """Names, sorted."""
+        return self._raters[0]
+
+    @property
+    def prompts(self) -> tuple[str, ...]:
+        """Names, sorted."""
+        return self._prompts[0]
+
+    @property
+    def rater(self) -> Numbers:
+        """Numbers of raters."""
+        return self._raters[1]
+
+    @property
+    def prompt(self) -> Numbers:
+        """Numbers of prompts."""
+        return self._prompts[1]
+
+    @property
+    def heard(self) -> bool:
+        """Whether it is known which answer was heard first."""
+        return "first" in self.ratings.columns and self.ratings["first"].null_count() < self.ratings.height
+
+    @cached_property
+    def left(self) -> Signs:
+        """1 where `a` was heard first, -1 where `b` was, 0 where that is unknown (1 throughout where it always is)."""
+        if not self.heard:
+            return np.ones(self.ratings.height, np.int8)
+        first = self.ratings["first"]
+        return first.replace_strict({"a": 1, "b": -1}, default=0, return_dtype=pl.Int8).to_numpy()
+
+
+def code_ratings(ratings: pl.DataFrame, dropped_raters: frozenset[str] = frozenset()) -> CodedRatings:
+    """Number the names of a `ratings` table; answers that carry an exclusion do not count.
+
+    Raises:
+        InputError: a missing name, a score that is no integer from -3 to 3, or a config paired with itself.
+    """
+    if "excluded_by" in ratings.columns and ratings["excluded_by"].null_count() < ratings.height:
+        ratings = ratings.filter(pl.col("excluded_by").is_null())
+    score = ratings["score"]
+    if not score.dtype.is_integer():
+        score = score.cast(pl.Float64)
+    if any(ratings[name].null_count() for name in _NAMES) or not _are_scores(score):
+        raise _first_wrong(ratings)
+    configs, (a, b) = _numbered(ratings["config_a"], ratings["config_b"])
+    if (a == b).any():
+        raise _first_wrong(ratings)
+    return CodedRatings(ratings, configs, a, b, score.cast(pl.Int8).to_numpy(), dropped_raters)
+
+
+def _are_scores(score: pl.Series) -> bool:
+    whole = score.dtype.is_integer() or bool((score == score.round()).all())
+    return not score.null_count() and whole and bool(score.is_between(-3, 3).all())
+
+
+def _first_wrong(ratings: pl.DataFrame) -> InputError:
+    ratings = ratings.with_columns(pl.col(*_NAMES).cast(pl.String), pl.col("score").cast(pl.Float64))
+    wrong = ratings.filter(
+        pl.any_horizontal(pl.col(*_NAMES, "score").is_null())
+        | ~pl.col("score").is_between(-3, 3)
+        | (pl.col("score") != pl.col("score").round())
+        | (pl.col("config_a") == pl.col("config_b"))
+    )
+    first = wrong.row(0, named=True)
+    return InputError(
+        f"rating of {first['config_a']!r} against {first['config_b']!r} on prompt {first['prompt']!r} by "
+        f"{first['rater']!r}, score {first['score']}: expected a rater, a prompt, two configs and an integer from "
+        "-3 to 3"
+    )
+
+
+def _numbered(*columns: pl.Series) -> tuple[tuple[str, ...], list[Numbers]]:
+    """The names in columns without nulls, sorted, and for each column the numbers of its names."""
+    indexed = [_indexed(column) for column in columns]
+    names = tuple(sorted({name for _, index in indexed for name in index}))
+    number = {name: k for k, name in enumerate(names)}
+    numbers = []
+    for codes, index in indexed:
+        table = np.zeros(max(index.values(), default=0) + 1, np.int32)
+        table[list(index.values())] = [number[name] for name in index]
+        numbers.append(np.take(table, codes))
+    return names, numbers
+
+
+def _indexed(column: pl.Series) -> tuple[npt.NDArray[np.uint32], dict[str, int]]:
+    """A column as polars' own codes, and the code of each name in it."""
+    if not isinstance(column.dtype, pl.Categorical | pl.Enum):
+        column = column.cast(pl.String).cast(pl.Categorical)
+    codes = column.to_physical().to_numpy()
+    row = np.full(int(codes.max(initial=0)) + 1, -1)
+    row[codes] = np.arange(len(codes))  # some row with each code
+    present = np.flatnonzero(row >= 0)
+    names = column.gather(row[present]).cast(pl.String).to_list()
+    return codes, dict(zip(names, present.tolist(), strict=True))
