@@ -7,7 +7,7 @@
 
 so such directions form a cone. No test on the win/loss graph sees this: data may be separated through the thresholds
 alone. A pair with ratings on both sides of an edge holds dd = de; where such equations leave only the common shift, the
-maximum exists.
+maximum exists. (Where pairs with ratings on both sides of every edge connect all entities, that is so at a glance.)
 
 Else let A be the rows of the other terms' rises, within those equations. Least squares over λ >= 0 of r = A'(1 + λ)
 either reaches r = 0, a balance of all terms with positive weights, so that none can rise (Stiemke's lemma); or r itself
@@ -66,6 +66,8 @@ class Separation:
 def separation(terms: Terms) -> Separation | None:
     """What is unbounded in one data set (B = 1) whose pairs connect its entities; None where the maximum exists."""
     up, down = terms.up[..., 0] > 0, terms.down[..., 0] > 0
+    if _surely_none(terms, up & down):
+        return None
     n_entities = terms.incidence.shape[0]
     n = n_entities + terms.layout.thresholds
     tied = _rises(terms, up & down, np.zeros_like(up))
@@ -77,6 +79,27 @@ def separation(terms: Terms) -> Separation | None:
     if not rising.any():
         return None
     return _describe(terms, rising, (up & ~down, down & ~up, gap), tied, free)
+
+
+def _surely_none(terms: Terms, both: Bools) -> bool:
+    """Whether pairs with ratings on both sides of every edge connect all entities: dd = de for all edges of each.
+
+    Then all de are equal; where the edges cannot move together, all are 0, and so is every dd. Quick, and enough for
+    most data.
+    """
+    ends = terms.pairs[both.all(axis=0)]
+    movable = np.column_stack([terms.layout.edges, np.ones(len(both))])
+    if len(ends) < terms.incidence.shape[0] - 1 or np.linalg.matrix_rank(movable) < movable.shape[1]:
+        return False
+    linked = np.eye(terms.incidence.shape[0], dtype=bool)
+    linked[ends[:, 0], ends[:, 1]] = linked[ends[:, 1], ends[:, 0]] = True
+    reached = linked[0]
+    while not reached.all():
+        farther = linked[reached].any(axis=0)
+        if (farther == reached).all():
+            return False
+        reached = farther
+    return True
 
 
 def _rises(terms: Terms, up: Bools, down: Bools) -> Floats:

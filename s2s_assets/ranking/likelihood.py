@@ -175,15 +175,14 @@ def starting_thresholds(layout: Layout, totals: Floats) -> Floats:
     return np.concatenate(parts) if parts else np.zeros((0, totals.shape[1]))
 
 
-def log_likelihood(terms: Terms, strengths: Floats, thresholds: Floats) -> Floats:
-    """ℓ (B,) at strengths (E, B) and thresholds (T, B)."""
-    edges = terms.layout.edges @ thresholds
-    d = strengths[terms.pairs[:, 0]] - strengths[terms.pairs[:, 1]]
-    total = np.zeros(d.shape[1])
-    for up, down, edge in zip(terms.up, terms.down, edges, strict=True):
-        total += (up * log_expit(edge - d) + down * log_expit(d - edge)).sum(axis=0)
-    width = np.where(terms.gap > 0, terms.layout.gaps @ thresholds, 1.0)
-    return np.asarray(total + (terms.gap * np.log(-np.expm1(-width))).sum(axis=0), np.float64)
+def log_likelihood(terms: Terms, strengths: Floats, thresholds: Floats) -> float:
+    """ℓ of one data set (B = 1) at strengths (E,) and thresholds (T,)."""
+    difference = strengths[terms.pairs[:, 0]] - strengths[terms.pairs[:, 1]]
+    below = (terms.layout.edges @ thresholds)[:, None] - difference
+    logistic = terms.total[..., 0] * log_expit(below) - terms.down[..., 0] * below  # log σ(-x) = log σ(x) - x
+    gap = terms.gap[:, 0]
+    width = np.where(gap > 0, terms.layout.gaps @ thresholds, 1.0)
+    return float(logistic.sum() + (gap * np.log(-np.expm1(-width))).sum())
 
 
 def derivatives(terms: Terms, strengths: Floats, thresholds: Floats) -> Derivatives:

@@ -1,8 +1,9 @@
 """Maximum likelihood for the ordinal Bradley-Terry model, by Newton in (s, t).
 
 The likelihood of `likelihood.py` is concave; from the marginal thresholds 4 to 9 full steps suffice, halved only while
-a gap would close or ℓ would fall. The negative Hessian is singular along the shift of all strengths (and, in the limit
-of separated data, along what goes to infinity), so steps use its pseudo-inverse.
+a gap would close or ℓ would fall. The negative Hessian is singular along the shift of all strengths, which steps leave
+alone; where it is singular along more (in the limit of separated data, along what goes to infinity), they use its
+pseudo-inverse.
 
 Existence comes first (`existence.py`): separated data have no finite maximum. Then the unbounded groups have no
 strength, and the rest are the limit values: the maximum over the terms that do not vanish. A declared ridge penalty
@@ -11,6 +12,7 @@ strength, and the rest are the limit values: the maximum over the terms that do 
 The estimates equal `ordinal::clm(threshold = "symmetric2")` in R on the scores in use.
 """
 
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -34,7 +36,10 @@ from s2s_assets.study import FitError, Floats, Ints
 RIDGE_LAMBDA = 0.1
 """The declared penalty of the flagged fallback, on strengths in logits."""
 _MAX_STEPS = 200
-_STEP_TOLERANCE = 1e-9
+_STEP_TOLERANCE = 1e-6
+"""Of a step, after which the error is about its square."""
+_FLAT = 1e-8
+"""Share of a parameter's information that must be left when those before it are known: else it is left to `pinv`."""
 SINGULAR = 1e-13
 """Eigenvalues below this share of the largest count as zero."""
 
@@ -141,7 +146,7 @@ def maximise(terms: Terms, start: Floats, penalty: float = 0.0) -> Maximum:
         gradient, information = at.gradient[:, 0], at.information[..., 0]
         gradient[:n] -= penalty * theta[:n]
         information[range(n), range(n)] += penalty
-        step = np.linalg.pinv(information, rcond=SINGULAR, hermitian=True) @ gradient
+        step = _newton_step(information, gradient, n)
         theta, value = _halved(terms, theta, step, value, penalty)
         if not np.isfinite(value):
             break
@@ -154,13 +159,24 @@ def maximise(terms: Terms, start: Floats, penalty: float = 0.0) -> Maximum:
     )
 
 
+def _newton_step(information: Floats, gradient: Floats, n: int) -> Floats:
+    """H⁻¹ g with no part in the shift of all `n` strengths, nor in any other direction without information."""
+    pinned = information.copy()
+    pinned[:n, :n] += information.trace() / n**2
+    with suppress(np.linalg.LinAlgError):
+        pivots = np.diag(np.linalg.cholesky(pinned)) ** 2
+        if (pivots > _FLAT * np.diag(pinned)).all():
+            return np.asarray(np.linalg.solve(pinned, gradient), np.float64)
+    return np.asarray(np.linalg.pinv(information, rcond=SINGULAR, hermitian=True) @ gradient, np.float64)
+
+
 def _objective(terms: Terms, theta: Floats, penalty: float) -> float:
     """ℓ less the penalty; -inf where a gap with ratings in it is closed."""
     n = terms.incidence.shape[0]
     s, t = theta[:n], theta[n:]
     if np.any((terms.gap[:, 0] > 0) & (terms.layout.gaps @ t <= 0)):
         return -np.inf
-    return float(log_likelihood(terms, as_batch(s), as_batch(t))[0] - penalty / 2 * (s @ s))
+    return log_likelihood(terms, s, t) - penalty / 2 * float(s @ s)
 
 
 def _halved(terms: Terms, theta: Floats, step: Floats, value: float, penalty: float) -> tuple[Floats, float]:
