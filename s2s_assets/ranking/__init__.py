@@ -17,7 +17,7 @@ from s2s_assets.ranking.crosschecks import EXPECTED_SPEARMAN
 from s2s_assets.ranking.diagnose import DIAGNOSTICS_VERSION, diagnose_boards, within_models
 from s2s_assets.ranking.diagnostic_records import Diagnostics, Removal
 from s2s_assets.ranking.elo import ANCHOR_ELO, ELO_PER_STRENGTH, to_elo
-from s2s_assets.ranking.fits import fit_boards
+from s2s_assets.ranking.fits import fit_boards, fit_strengths
 from s2s_assets.ranking.frames import (
     FITS_SCHEMA,
     INTERVALS_SCHEMA,
@@ -29,7 +29,7 @@ from s2s_assets.ranking.frames import (
 )
 from s2s_assets.ranking.halves import split_half_strengths
 from s2s_assets.ranking.rank import RankResult, Slicing, preliminary, rank, rank_specs
-from s2s_assets.ranking.records import BoardFit, BoardIntervals, EntityFit, EntityInterval
+from s2s_assets.ranking.records import BoardFit, BoardIntervals, EntityFit, EntityInterval, Strengths
 from s2s_assets.ranking.sandwich import Sandwich
 from s2s_assets.ranking.simultaneous import simultaneous
 from s2s_assets.ranking.spec import METHOD_VERSION, FitSpec, bootstrap_seed
@@ -55,6 +55,7 @@ __all__ = [
     "Removal",
     "Sandwich",
     "Slicing",
+    "Strengths",
     "assumed_components",
     "bootstrap_boards",
     "bootstrap_seed",
@@ -65,6 +66,7 @@ __all__ = [
     "dropped_raters",
     "entity_of",
     "fit_boards",
+    "fit_strengths",
     "fits_from_frame",
     "fits_to_frame",
     "headline_rows",

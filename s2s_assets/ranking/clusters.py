@@ -60,8 +60,9 @@ class ClusteredScores:
         """Sum the scores of a problem's ratings at the maximum of its terms."""
         scores = cell_scores(terms, maximum.strengths, maximum.thresholds)
         rows = problem.rows
-        unit = rows.rater * np.int64(int(rows.prompt.max()) + 1) + rows.prompt
-        return cls(scores, *(_cluster(of, rows.cell, scores) for of in (rows.rater, rows.prompt, unit)))
+        rater, prompt = rows.rater.astype(np.int64), rows.prompt.astype(np.int64)
+        unit = rater * (int(prompt.max()) + 1) + prompt
+        return cls(scores, *(_cluster(of, rows.cell, scores) for of in (rater, prompt, unit)))
 
     def meat(self) -> Floats:
         """(E + T, E + T): S_rater + S_prompt - S_rater∩prompt."""
@@ -72,7 +73,7 @@ class ClusteredScores:
         return zip((1, 1, -1), (self.raters, self.prompts, self.units), strict=True)
 
 
-def _cluster(cluster: Ints | Numbers, cell: Numbers, scores: csr_array) -> Clusters:
+def _cluster(cluster: Ints, cell: Numbers, scores: csr_array) -> Clusters:
     present, number = np.unique(cluster, return_inverse=True)
     shape = (len(present), scores.shape[0])
     counts = csr_array(coo_array((np.ones(len(cell)), (number, cell)), shape=shape))

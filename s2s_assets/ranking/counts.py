@@ -10,20 +10,19 @@ own that share strengths; an ordinary board has one. A *cell* is plane · P + pa
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, reduce
 from typing import TypeVar
 
 import numpy as np
 import numpy.typing as npt
 import polars as pl
-from scipy.sparse import coo_array, csr_array
-from scipy.sparse.csgraph import connected_components
+from scipy.sparse import coo_array, csc_array, csr_array
 
 from s2s_assets.ranking.coding import CodedRatings, Numbers, Signs
 from s2s_assets.ranking.spec import FitSpec
 from s2s_assets.study import Bools, By, ConfigKey, Floats, InputError, Ints
 
-_Kind = TypeVar("_Kind", bound=np.generic)
+_Kind = TypeVar("_Kind", np.int32, np.int8)
 
 SCORES = 7
 """Scores -3..+3, columns 0..6."""
@@ -65,8 +64,8 @@ class Selection:
     @cached_property
     def side(self) -> Signs:
         """(rows,) +1 where the pair's first config was on the left, -1 where its second was, 0 unknown (`sides.py`)."""
-        a, b, left = (_part(of, self.taken) for of in (self.coded.a, self.coded.b, self.coded.left))
-        return np.where(a > b, -left, left)
+        left = np.where(self.coded.a > self.coded.b, -self.coded.left, self.coded.left)
+        return _part(left, self.taken)
 
 
 @dataclass(frozen=True)
@@ -102,12 +101,11 @@ class Problem:
         return self.find_rows()
 
     @cached_property
-    def incidence(self) -> csr_array:
+    def incidence(self) -> csc_array:
         """(entities, P): +1 where an entity is a pair's first, -1 where it is the second."""
-        pair = np.arange(len(self.pairs))
-        data = np.repeat([1.0, -1.0], len(pair))
-        index = (self.pairs.T.ravel(), np.tile(pair, 2))
-        return csr_array(coo_array((data, index), shape=(len(self.entities), len(pair))))
+        n_pairs = len(self.pairs)
+        ends = np.arange(n_pairs + 1) * 2
+        return csc_array((np.tile([1.0, -1.0], n_pairs), self.pairs.ravel(), ends), shape=(len(self.entities), n_pairs))
 
     def folded(self, counts: Floats) -> Floats:
         """A selection's counts (cells, B) as this problem's (planes, P, B)."""
@@ -126,15 +124,24 @@ class Problem:
 
 def select(coded: CodedRatings, spec: FitSpec) -> Selection:
     """The rows that a board is made of, sign-folded; a slice's attribute must be a column of the ratings."""
-    wanted = [pl.col("rubric").is_in(spec.rubrics)]
+    ratings = coded.ratings
+    taken = reduce(np.logical_or, (_equal(ratings["rubric"], rubric) for rubric in spec.rubrics))
     if spec.slice_dimension != "all":
-        wanted.append(pl.col(spec.slice_dimension) == spec.slice_value)
+        taken = taken & _equal(ratings[spec.slice_dimension], spec.slice_value)
     if spec.variant == "cleaned":
-        wanted.append(~pl.col("rater").cast(pl.String).is_in(list(coded.dropped)))
-    elif spec.variant == "baseline" and "source" in coded.ratings.columns:
-        wanted.append(pl.col("source").is_null() | (pl.col("source") != "adaptive"))
-    found = coded.ratings.select(pl.all_horizontal(wanted).fill_null(value=False).alias("taken"))["taken"]
-    return _fold_signs(coded, None if found.all() else found.to_numpy(), spec.rubrics)
+        dropped = np.array([name in coded.dropped for name in coded.raters], bool)
+        taken = taken & ~dropped[coded.rater]
+    elif spec.variant == "baseline" and "source" in ratings.columns:
+        taken = taken & ~_equal(ratings["source"], "adaptive")
+    return _fold_signs(coded, None if taken.all() else taken, spec.rubrics)
+
+
+def _equal(column: pl.Series, value: str) -> Bools:
+    """(rows,) whether a column has the value; a missing one is no value."""
+    if column.dtype == pl.Null:
+        return np.zeros(len(column), bool)
+    same = column == value
+    return (same.fill_null(value=False) if same.null_count() else same).to_numpy()
 
 
 def _part(values: npt.NDArray[_Kind], taken: Bools | None) -> npt.NDArray[_Kind]:
@@ -143,14 +150,14 @@ def _part(values: npt.NDArray[_Kind], taken: Bools | None) -> npt.NDArray[_Kind]
 
 def _fold_signs(coded: CodedRatings, taken: Bools | None, rubrics: Sequence[str]) -> Selection:
     n = len(coded.configs)
-    key = _part(coded.a, taken) * np.int32(n) + _part(coded.b, taken)
+    key = (_part(coded.a, taken) * np.int32(n) + _part(coded.b, taken)).astype(np.intp)
     rated = np.bincount(key, minlength=n * n).reshape(n, n) > 0
     pairs = np.argwhere(np.triu(rated | rated.T))
     (i, j), size = pairs.T, np.int32(len(pairs))
     middle, step = np.zeros((n, n), np.int32), np.zeros((n, n), np.int32)
     middle[i, j] = middle[j, i] = SCORES // 2 * size + np.arange(size)
     step[i, j], step[j, i] = size, -size
-    cell = np.take(middle, key) + np.take(step, key) * _part(coded.score, taken)
+    cell = middle.ravel()[key] + step.ravel()[key] * _part(coded.score, taken)
     if len(rubrics) > 1:
         stratum = coded.ratings["rubric"].replace_strict(
             list(rubrics), range(len(rubrics)), default=0, return_dtype=pl.Int32
@@ -191,14 +198,27 @@ def problems(selection: Selection, labels: Sequence[str]) -> tuple[tuple[Problem
     code = np.array([number.get(label, -1) for label in labels], np.int64)
     ends = code[selection.pairs]
     between = ends[:, 0] != ends[:, 1]
-    graph = coo_array((np.ones(between.sum()), ends[between].T), shape=(len(names), len(names)))
-    _, component = connected_components(graph, directed=False)
+    component = components(ends, len(names))
     found = [
         _problem(selection, names, ends, between & (component[ends[:, 0]] == c))
         for c in dict.fromkeys(component[np.unique(ends[between])].tolist())
     ]
     n_within = int(selection.counts.reshape(selection.strata * SCORES, len(ends))[:, ~between].sum())
     return tuple(found), n_within
+
+
+def components(edges: Ints, n: int) -> Ints:
+    """(n,) the least node of each node's component, in the graph of the edges (P, 2)."""
+    least = np.arange(n)
+    while True:
+        lower = least[edges].min(axis=1)
+        found = least.copy()
+        np.minimum.at(found, least[edges[:, 0]], lower)
+        np.minimum.at(found, least[edges[:, 1]], lower)
+        found = found[found][least]
+        if (found == least).all():
+            return least
+        least = found
 
 
 def _problem(selection: Selection, names: list[str], ends: Ints, taken: Bools) -> Problem:
@@ -215,11 +235,11 @@ def _problem(selection: Selection, names: list[str], ends: Ints, taken: Bools) -
     target = cells.ravel()
     own = target >= 0
     size = planes * len(present)
-    counts = np.bincount(target[own], weights=selection.counts[own], minlength=size)
+    counts = np.bincount(target[own], selection.counts[own].astype(np.float64), minlength=size)
     return Problem(
         entities=tuple(names[m] for m in members),
         pairs=pairs.reshape(-1, 2),
-        counts=counts.reshape(planes, len(present)),
+        counts=np.asarray(counts, np.float64).reshape(planes, len(present)),
         target=target,
         find_rows=lambda: _rows(selection, target, flipped),
     )
@@ -231,4 +251,5 @@ def _rows(selection: Selection, target: Ints, flipped: Bools) -> Rows:
     turned = np.where(flipped, -1, 1).astype(np.int8)
     side = selection.side * np.take(turned, selection.cell % len(flipped))
     kept = None if (cell >= 0).all() else cell >= 0
-    return Rows(*(_part(of, kept) for of in (selection.rater, selection.prompt, cell, side)))
+    rater, prompt, cell = (_part(of, kept) for of in (selection.rater, selection.prompt, cell))
+    return Rows(rater, prompt, cell, _part(side, kept))

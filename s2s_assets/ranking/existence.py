@@ -30,6 +30,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy.sparse import csr_array, eye_array, hstack
 
+from s2s_assets.ranking.counts import components
 from s2s_assets.ranking.likelihood import Terms
 from s2s_assets.study import Bools, FitError, Floats, Ints
 
@@ -87,19 +88,10 @@ def _surely_none(terms: Terms, both: Bools) -> bool:
     Then all de are equal; where the edges cannot move together, all are 0, and so is every dd. Quick, and enough for
     most data.
     """
-    ends = terms.pairs[both.all(axis=0)]
-    movable = np.column_stack([terms.layout.edges, np.ones(len(both))])
-    if len(ends) < terms.incidence.shape[0] - 1 or np.linalg.matrix_rank(movable) < movable.shape[1]:
+    n_entities, movable = terms.incidence.shape[0], np.column_stack([terms.layout.edges, np.ones(len(both))])
+    if np.linalg.matrix_rank(movable) < movable.shape[1]:
         return False
-    linked = np.eye(terms.incidence.shape[0], dtype=bool)
-    linked[ends[:, 0], ends[:, 1]] = linked[ends[:, 1], ends[:, 0]] = True
-    reached = linked[0]
-    while not reached.all():
-        farther = linked[reached].any(axis=0)
-        if (farther == reached).all():
-            return False
-        reached = farther
-    return True
+    return not components(terms.pairs[both.all(axis=0)], n_entities).any()
 
 
 def _rises(terms: Terms, up: Bools, down: Bools) -> Floats:

@@ -13,7 +13,7 @@ from s2s_assets.ranking.crosschecks import massey, partial_margin_bt, spearman
 from s2s_assets.ranking.elo import to_elo
 from s2s_assets.ranking.ordinal import RIDGE_LAMBDA, OrdinalFit, Status, fit_ordinal, fit_ridge
 from s2s_assets.ranking.ranks import estimate_ranks
-from s2s_assets.ranking.records import BoardFit, EntityFit
+from s2s_assets.ranking.records import BoardFit, EntityFit, Strengths
 from s2s_assets.ranking.spec import FitSpec
 from s2s_assets.study import Bools, Floats, Ints
 
@@ -66,6 +66,32 @@ def fit_boards(
         for spec in group:
             made[spec] = [record(prepared) for prepared in prepare(spec, selection, coded, families or {})]
     return tuple(fit for spec in specs for fit in made[spec])
+
+
+def fit_strengths(
+    ratings: pl.DataFrame,
+    spec: FitSpec,
+    families: Mapping[str, str] | None = None,
+    dropped_raters: frozenset[str] = frozenset(),
+) -> tuple[Strengths, ...]:
+    """The ordinal strengths of one board, as `fit_boards` has them, without cross-checks and counts.
+
+    Returns:
+        One record a component; none for a board below its `min_ratings`.
+
+    Raises:
+        InputError, FitError: as `fit_boards`.
+    """
+    coded = code_ratings(ratings, dropped_raters)
+    boards = prepare(spec, select(coded, spec), coded, families or {})
+    return tuple(
+        Strengths(
+            _status(board),
+            dict(zip(board.problem.entities, map(none_if_nan, board.ordinal.strengths.tolist()), strict=True)),
+            tuple(none_if_nan(t) for t in board.ordinal.thresholds.tolist()),
+        )
+        for board in boards
+    )
 
 
 def by_selection(specs: Iterable[FitSpec]) -> list[list[FitSpec]]:

@@ -20,12 +20,13 @@ numbers do not depend, to the last bit, on those beside it: all sums run over ax
 are of layouts only, which add up two numbers at most. (Alone, B = 1, numpy adds up in another order.)
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
-from scipy.sparse import csr_array, hstack, kron
+from scipy.sparse import csc_array, csr_array, hstack, kron
 from scipy.special import log_expit
 
 from s2s_assets.ranking.counts import SCORES, Problem
@@ -61,7 +62,7 @@ class Terms:
     layout: Layout
     pairs: Ints
     """(P, 2)."""
-    incidence: csr_array
+    incidence: csc_array
     """(E, P)."""
     up: Floats
     """(K, P, B)."""
@@ -187,47 +188,80 @@ def log_likelihood(terms: Terms, strengths: Floats, thresholds: Floats) -> float
 
 def derivatives(terms: Terms, strengths: Floats, thresholds: Floats) -> Derivatives:
     """Gradient and negative Hessian of ℓ at strengths (E, B) and thresholds (T, B)."""
-    layout, slope, by_edge = terms.layout, terms.fall.copy(), np.empty_like(terms.drop)
-    weight, edge_weight = np.zeros_like(slope), np.empty_like(by_edge)
-    mixed = np.zeros((layout.thresholds, *slope.shape))
-    for k, above, expected in _expected(terms, strengths, thresholds):
-        slope -= expected
-        by_edge[k] = expected.sum(axis=0)
-        curvature = np.multiply(expected, np.subtract(1.0, above, out=above), out=expected)
-        weight += curvature
-        edge_weight[k] = curvature.sum(axis=0)
-        for t in np.flatnonzero(layout.edges[k]):
-            (np.add if layout.edges[k, t] > 0 else np.subtract)(mixed[t], curvature, out=mixed[t])
+    layout, odds = terms.layout, _odds(terms, strengths, thresholds)
+    sums = _at_once(terms, *odds) if strengths.shape[1] == 1 else _by_edge(terms, *odds)
     gap_gradient, gap_weight = _gap_derivatives(terms, thresholds)
-    of_strengths, *borders = _net(terms, slope, *mixed)
-    gradient = np.vstack([of_strengths, _of_thresholds(terms, by_edge, gap_gradient)])
-    threshold_block = _quadratic(layout.edges, edge_weight) + _quadratic(layout.gaps, gap_weight)
-    return Derivatives(gradient, _information(terms, weight, borders, threshold_block))
+    of_strengths, *borders = _net(terms, sums.slope, *sums.mixed)
+    gradient = np.vstack([of_strengths, _of_thresholds(terms, sums.above, gap_gradient)])
+    threshold_block = _quadratic(layout.edges, sums.edge_weight) + _quadratic(layout.gaps, gap_weight)
+    return Derivatives(gradient, _information(terms, sums.weight, borders, threshold_block))
 
 
 def gradient(terms: Terms, strengths: Floats, thresholds: Floats) -> Floats:
     """Gradient (E + T, B) of ℓ at strengths (E, B) and thresholds (T, B), or at one point (E, 1), (T, 1) for all."""
-    slope, by_edge = terms.fall.copy(), np.empty_like(terms.drop)
-    for k, _, expected in _expected(terms, strengths, thresholds):
+    ratio, edges = _odds(terms, strengths, thresholds)
+    slope, above = terms.fall.copy(), np.empty_like(terms.drop)
+    for k, edge in enumerate(edges):
+        expected = terms.total[k] * (ratio / (ratio + edge))
         slope -= expected
-        by_edge[k] = expected.sum(axis=0)
+        above[k] = expected.sum(axis=0)
     gap_gradient, _ = _gap_derivatives(terms, thresholds)
-    return np.vstack([*_net(terms, slope), _of_thresholds(terms, by_edge, gap_gradient)])
+    return np.vstack([*_net(terms, slope), _of_thresholds(terms, above, gap_gradient)])
 
 
-def _expected(terms: Terms, strengths: Floats, thresholds: Floats) -> Iterator[tuple[int, Floats, Floats]]:
-    """By edge: its number, σ(d - e) by pair, and the ratings (P, B) expected above it among those beside it."""
+class _Sums(NamedTuple):
+    """The derivatives' sums over edges or pairs."""
+
+    slope: Floats
+    """(P, B) ∂ℓ/∂d."""
+    weight: Floats
+    """(P, B) -∂²ℓ/∂d²."""
+    mixed: Floats
+    """(T, P, B) ∂²ℓ/∂d∂t."""
+    above: Floats
+    """(K, B) ratings expected above each edge."""
+    edge_weight: Floats
+    """(K, B) -∂²ℓ/∂e²."""
+
+
+def _odds(terms: Terms, strengths: Floats, thresholds: Floats) -> tuple[Floats, Floats]:
+    """e^d by pair (P, B) and e^edge (K, B)."""
     power = np.exp(strengths)
-    ratio = power[terms.pairs[:, 0]] / power[terms.pairs[:, 1]]
-    for k, edge in enumerate(np.exp(terms.layout.edges @ thresholds)):
-        above = ratio / (ratio + edge)
-        yield k, above, terms.total[k] * above
+    return power[terms.pairs[:, 0]] / power[terms.pairs[:, 1]], np.exp(terms.layout.edges @ thresholds)
 
 
-def _of_thresholds(terms: Terms, by_edge: Floats, gap_gradient: Floats) -> Floats:
+def _by_edge(terms: Terms, ratio: Floats, edges: Floats) -> _Sums:
+    """Edge by edge, so that what is at hand stays in cache."""
+    slope, above = terms.fall.copy(), np.empty_like(terms.drop)
+    weight, edge_weight = np.zeros_like(slope), np.empty_like(above)
+    mixed = np.zeros((terms.layout.thresholds, *slope.shape))
+    for k, edge in enumerate(edges):
+        share = ratio / (ratio + edge)  # σ(d - e)
+        expected = terms.total[k] * share
+        slope -= expected
+        above[k] = expected.sum(axis=0)
+        curvature = np.multiply(expected, np.subtract(1.0, share, out=share), out=expected)
+        weight += curvature
+        edge_weight[k] = curvature.sum(axis=0)
+        for t in np.flatnonzero(terms.layout.edges[k]):
+            (np.add if terms.layout.edges[k, t] > 0 else np.subtract)(mixed[t], curvature, out=mixed[t])
+    return _Sums(slope, weight, mixed, above, edge_weight)
+
+
+def _at_once(terms: Terms, ratio: Floats, edges: Floats) -> _Sums:
+    """All edges of one data set (B = 1) in one go."""
+    share = ratio.T / (ratio.T + edges)
+    expected = terms.total[..., 0] * share
+    curvature = expected * (1.0 - share)
+    mixed = terms.layout.edges.T @ curvature
+    sums = (curvature.sum(axis=0), mixed, expected.sum(axis=1), curvature.sum(axis=1))
+    return _Sums(terms.fall - expected.sum(axis=0)[:, None], *(as_batch(each) for each in sums))
+
+
+def _of_thresholds(terms: Terms, above: Floats, gap_gradient: Floats) -> Floats:
     """(T, B) gradient, from the ratings (K, B) expected above each edge."""
     layout = terms.layout
-    return np.asarray(layout.edges.T @ (by_edge - terms.drop) + layout.gaps.T @ gap_gradient, np.float64)
+    return np.asarray(layout.edges.T @ (above - terms.drop) + layout.gaps.T @ gap_gradient, np.float64)
 
 
 def _net(terms: Terms, *by_pair: Floats) -> Floats:

@@ -3,6 +3,7 @@
 Strengths are in logits, Elo and intervals in Elo points; None is "there is none", never NaN.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from s2s_assets.ranking.diagnostic_records import Diagnostics
@@ -61,6 +62,17 @@ class BoardFit:
     def fit(self) -> str:
         """The fit's id."""
         return self.spec.fit if self.component is None else f"{self.spec.fit}/{self.component}"
+
+
+@dataclass(frozen=True)
+class Strengths:
+    """The ordinal fit alone, of one component of a board."""
+
+    status: Status
+    strengths: Mapping[str, float | None]
+    """By entity, in logits, mean 0 over those that have one; None where it is unbounded."""
+    thresholds: tuple[float | None, ...]
+    """Of the |scores| in use, ascending; None where it diverges."""
 
 
 @dataclass(frozen=True)
