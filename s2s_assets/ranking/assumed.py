@@ -26,12 +26,11 @@ import itertools
 from collections.abc import Sequence
 
 import numpy as np
-from scipy.sparse import csr_array
 from scipy.special import ndtri
 
 from s2s_assets.ranking.arrangement import regular
 from s2s_assets.ranking.components import Components, positive
-from s2s_assets.ranking.counts import SCORES, Problem
+from s2s_assets.ranking.counts import SCORES, Problem, Rows
 from s2s_assets.ranking.likelihood import cell_scores, layout_of
 from s2s_assets.ranking.misfits import probabilities
 from s2s_assets.ranking.ordinal import OrdinalFit, fit_ordinal
@@ -116,16 +115,14 @@ def _given(gap: Floats, effect: Floats, thresholds: Sequence[float]) -> Floats:
 
 def _expected(entities: int, ends: Ints, probability: Floats) -> Problem:
     """The ratings that all pairs are expected to have, without raters and prompts."""
-    nobody = np.zeros(0, np.int64)
+    none = np.zeros(0, np.int32)
+    nobody = Rows(none, none, none, np.zeros(0, np.int8))
     return Problem(
         entities=tuple(f"m{k:0{len(str(entities))}d}" for k in range(1, entities + 1)),
         pairs=ends,
         counts=_RATINGS * probability,
-        rater=nobody,
-        prompt=nobody,
-        cell=nobody,
-        fold=csr_array((0, 0)),
-        side=nobody,
+        target=np.zeros(0, np.int64),
+        find_rows=lambda: nobody,
     )
 
 

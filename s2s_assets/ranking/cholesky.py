@@ -21,7 +21,7 @@ def factor(matrices: Floats) -> None:
 
 
 def solve(factors: Floats, right: Floats) -> Floats:
-    """Solutions (n, B) for right sides (n, B), given factors (n, n, B)."""
+    """Solutions (n, B) for right sides (n, B), given factors (n, n, B); NaN throughout where a system has none."""
     x = right.copy()
     n = len(x)
     with np.errstate(all="ignore"):
@@ -33,4 +33,5 @@ def solve(factors: Floats, right: Floats) -> Floats:
             if k < n - 1:
                 x[k] -= np.einsum("kb,kb->b", factors[k + 1 :, k], x[k + 1 :])
             x[k] /= factors[k, k]
+        x[:, ~np.isfinite(x).all(axis=0)] = np.nan
     return x

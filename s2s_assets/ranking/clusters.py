@@ -11,7 +11,6 @@ from functools import cached_property
 import numpy as np
 from scipy.sparse import coo_array, csr_array
 
-from s2s_assets.ranking.coding import Numbers
 from s2s_assets.ranking.counts import Problem
 from s2s_assets.ranking.likelihood import Terms, cell_scores
 from s2s_assets.ranking.ordinal import Maximum
@@ -59,10 +58,9 @@ class ClusteredScores:
     def of(cls, problem: Problem, terms: Terms, maximum: Maximum) -> "ClusteredScores":
         """Sum the scores of a problem's ratings at the maximum of its terms."""
         scores = cell_scores(terms, maximum.strengths, maximum.thresholds)
-        rows = problem.rows
-        rater, prompt = rows.rater.astype(np.int64), rows.prompt.astype(np.int64)
+        rater, prompt = problem.rater, problem.prompt
         unit = rater * (int(prompt.max()) + 1) + prompt
-        return cls(scores, *(_cluster(of, rows.cell, scores) for of in (rater, prompt, unit)))
+        return cls(scores, *(_cluster(of, problem.cell, scores) for of in (rater, prompt, unit)))
 
     def meat(self) -> Floats:
         """(E + T, E + T): S_rater + S_prompt - S_rater∩prompt."""
@@ -73,7 +71,7 @@ class ClusteredScores:
         return zip((1, 1, -1), (self.raters, self.prompts, self.units), strict=True)
 
 
-def _cluster(cluster: Ints, cell: Numbers, scores: csr_array) -> Clusters:
+def _cluster(cluster: Ints, cell: Ints, scores: csr_array) -> Clusters:
     present, number = np.unique(cluster, return_inverse=True)
     shape = (len(present), scores.shape[0])
     counts = csr_array(coo_array((np.ones(len(cell)), (number, cell)), shape=shape))

@@ -19,6 +19,7 @@ import polars as pl
 from scipy.sparse import coo_array, csc_array, csr_array
 
 from s2s_assets.ranking.coding import CodedRatings, Numbers, Signs
+from s2s_assets.ranking.coding import code_ratings as code_ratings
 from s2s_assets.ranking.spec import FitSpec
 from s2s_assets.study import Bools, By, ConfigKey, Floats, InputError, Ints
 
@@ -99,6 +100,21 @@ class Problem:
     def rows(self) -> Rows:
         """The ratings."""
         return self.find_rows()
+
+    @property
+    def rater(self) -> Ints:
+        """(rows,) numbers of raters."""
+        return self.rows.rater.astype(np.int64)
+
+    @property
+    def prompt(self) -> Ints:
+        """(rows,) numbers of prompts."""
+        return self.rows.prompt.astype(np.int64)
+
+    @property
+    def cell(self) -> Ints:
+        """(rows,) plane · P + pair."""
+        return self.rows.cell.astype(np.int64)
 
     @cached_property
     def incidence(self) -> csc_array:

@@ -33,6 +33,10 @@ from s2s_assets.ranking.counts import SCORES, Problem
 from s2s_assets.study import Floats, Ints
 
 
+_FAR = 300.0
+"""Logits from the mean up to which e^(s_i - s_j) is taken as a quotient of powers."""
+
+
 @dataclass(frozen=True)
 class Layout:
     """Which edges there are, and what they are made of."""
@@ -226,8 +230,13 @@ class _Sums(NamedTuple):
 
 def _odds(terms: Terms, strengths: Floats, thresholds: Floats) -> tuple[Floats, Floats]:
     """e^d by pair (P, B) and e^edge (K, B)."""
-    power = np.exp(strengths)
-    return power[terms.pairs[:, 0]] / power[terms.pairs[:, 1]], np.exp(terms.layout.edges @ thresholds)
+    (i, j), centred = terms.pairs.T, strengths - strengths.mean(axis=0)
+    power = np.exp(np.clip(centred, -_FAR, _FAR))
+    ratio = power[i] / power[j]
+    far = np.abs(centred).max(axis=0, initial=0.0) > _FAR
+    if far.any():
+        ratio[:, far] = np.exp(np.clip(centred[i][:, far] - centred[j][:, far], -2 * _FAR, 2 * _FAR))
+    return ratio, np.exp(terms.layout.edges @ thresholds)
 
 
 def _by_edge(terms: Terms, ratio: Floats, edges: Floats) -> _Sums:

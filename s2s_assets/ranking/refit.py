@@ -166,13 +166,14 @@ def newton(terms: Terms, start: Floats, flat: Floats) -> tuple[Floats, Bools]:
     theta, converged = start.copy(), np.zeros(start.shape[1], bool)
     active, pinned = np.arange(start.shape[1]), flat @ flat.T
     for _ in range(_MAX_STEPS):
-        part = terms if len(active) == start.shape[1] else _only(terms, active)
+        part = _only(terms, active)
         at = np.take(theta, active, axis=1)
         step, factors = _steps(part, at, pinned)
         at += step * _shortening(part, at[n:], step[n:])
         done = np.abs(step).max(axis=0) < _STEP_TOLERANCE
         if done.any():
-            at += np.where(done, solve(factors, gradient(part, at[:n], at[n:])), 0.0)
+            near = _several(np.flatnonzero(done))
+            at[:, near] += _last_step(_only(part, near), np.take(at, near, axis=1), np.take(factors, near, axis=2))
         theta[:, active] = at
         converged[active[done]] = True
         centred = at[:n] - at[:n].mean(axis=0)
@@ -182,14 +183,21 @@ def newton(terms: Terms, start: Floats, flat: Floats) -> tuple[Floats, Bools]:
     return theta[:n], converged
 
 
+def _last_step(terms: Terms, theta: Floats, factors: Floats) -> Floats:
+    """(E + T, B) the step from θ with the matrices of the step before."""
+    n = terms.incidence.shape[0]
+    return solve(factors, gradient(terms, theta[:n], theta[n:]))
+
+
 def _several(at: Ints) -> Ints:
     """The numbers, a single one twice: numpy adds up a single column in another order."""
     return np.repeat(at, 2) if len(at) == 1 else at
 
 
 def _only(terms: Terms, at: Ints) -> Terms:
-    up, down = (np.take(side, at, axis=2) for side in (terms.up, terms.down))
-    return replace(terms, up=up, down=down, gap=np.take(terms.gap, at, axis=1))
+    if np.array_equal(at, np.arange(terms.gap.shape[1])):
+        return terms
+    return replace(terms, **{name: np.take(getattr(terms, name), at, axis=-1) for name in ("up", "down", "gap")})
 
 
 def _steps(terms: Terms, theta: Floats, pinned: Floats) -> tuple[Floats, Floats]:

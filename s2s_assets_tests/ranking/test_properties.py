@@ -91,8 +91,8 @@ def test_integer_weights_are_repeated_rows(rows: list[Row], data: st.DataObject)
     strengths = {name: e["strength"] for name, e in entities(ranked(repeated, 0)).items()}
     _, selection, problems = parts(rows)
     for problem in problems:
-        counts = problem.fold @ np.bincount(selection.cell, weights, minlength=selection.cells)
-        fit = fit_counts(problem, counts.reshape(problem.counts.shape))
+        counts = problem.folded(np.bincount(selection.cell, weights, minlength=selection.cells)[:, None])
+        fit = fit_counts(problem, counts[..., 0])
         weighted = {e: None if np.isnan(s) else float(s) for e, s in zip(problem.entities, fit.strengths, strict=True)}
         assert_close(weighted, {e: strengths[e] for e in problem.entities})
 
