@@ -19,7 +19,6 @@ import polars as pl
 from scipy.sparse import coo_array, csc_array, csr_array
 
 from s2s_assets.ranking.coding import CodedRatings, Numbers, Signs
-from s2s_assets.ranking.coding import code_ratings as code_ratings
 from s2s_assets.ranking.spec import FitSpec
 from s2s_assets.study import Bools, By, ConfigKey, Floats, InputError, Ints
 

@@ -32,7 +32,6 @@ from scipy.special import log_expit
 from s2s_assets.ranking.counts import SCORES, Problem
 from s2s_assets.study import Floats, Ints
 
-
 _FAR = 300.0
 """Logits from the mean up to which e^(s_i - s_j) is taken as a quotient of powers."""
 
