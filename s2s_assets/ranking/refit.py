@@ -197,7 +197,8 @@ def _several(at: Ints) -> Ints:
 def _only(terms: Terms, at: Ints) -> Terms:
     if np.array_equal(at, np.arange(terms.gap.shape[1])):
         return terms
-    return replace(terms, **{name: np.take(getattr(terms, name), at, axis=-1) for name in ("up", "down", "gap")})
+    up, down, gap = (np.take(counts, at, axis=-1) for counts in (terms.up, terms.down, terms.gap))
+    return replace(terms, up=up, down=down, gap=gap)
 
 
 def _steps(terms: Terms, theta: Floats, pinned: Floats) -> tuple[Floats, Floats]:
