@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from scipy.sparse import coo_array, csr_array
+from scipy.sparse import csr_array
 
 from s2s_assets.ranking.counts import Problem
 from s2s_assets.ranking.likelihood import Terms, cell_scores
@@ -72,7 +72,10 @@ class ClusteredScores:
 
 
 def _cluster(cluster: Ints, cell: Ints, scores: csr_array) -> Clusters:
-    present, number = np.unique(cluster, return_inverse=True)
-    shape = (len(present), scores.shape[0])
-    counts = csr_array(coo_array((np.ones(len(cell)), (number, cell)), shape=shape))
-    return Clusters(present, counts, (counts @ scores).toarray())
+    cells = scores.shape[0]
+    key, ratings = np.unique(cluster * cells + cell, return_counts=True)
+    owner = key // cells
+    first = np.flatnonzero(np.diff(owner, prepend=-1))
+    limits = np.append(first, len(owner))
+    counts = csr_array((ratings.astype(np.float64), key % cells, limits), shape=(len(first), cells))
+    return Clusters(owner[first], counts, counts @ scores.toarray())
