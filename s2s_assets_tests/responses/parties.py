@@ -8,7 +8,7 @@ import asyncio
 import io
 import wave
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from s2s_assets.responses import Outcome, Prompt, Request, Terms, exchange
@@ -20,7 +20,10 @@ from s2s_assets_tests.emulators.openai import OpenAIEmulator
 from s2s_assets_tests.emulators.vllm_omni import VllmOmniEmulator
 from s2s_assets_tests.emulators.voices import FINAL, item, speech
 from s2s_assets_tests.emulators.xai import XaiEmulator
-from s2s_assets_tests.responses.conftest import KEY, QUICK
+from s2s_assets_tests.responses.conftest import KEY
+
+PATIENT = Terms(pace=0, connect_timeout_s=20, first_event_timeout_s=20, idle_timeout_s=20, grace_s=0.4)
+"""A busy machine must not look like a silent server."""
 
 
 def as_items(prompt: bytes) -> bytes:
@@ -51,7 +54,7 @@ class Party:
         """Whether the turn is sent over a websocket."""
         return "realtime" in ADAPTERS[self.adapter].stages
 
-    def request(self, url: str, terms: Terms = QUICK, key: str = KEY, **settings: Any) -> Request:
+    def request(self, url: str, terms: Terms = PATIENT, key: str = KEY, **settings: Any) -> Request:
         """A request at an address."""
         stages = ADAPTERS[self.adapter].stages
         return Request(
@@ -66,6 +69,18 @@ class Party:
             keys=dict.fromkeys(stages, key) if key else {},
             terms=terms,
         )
+
+    def terms(self, code: str | None) -> Terms:
+        """Short only where a time-out of this code is to come; over HTTP the first event's deadline has both in it."""
+        match code:
+            case "connection_timeout" | "configuration_timeout":
+                return replace(PATIENT, connect_timeout_s=0.5)
+            case "first_event_timeout" | "no_speech_detected":
+                connect_s = PATIENT.connect_timeout_s if self.is_websocket else 0.5
+                return replace(PATIENT, connect_timeout_s=connect_s, first_event_timeout_s=0.2)
+            case "next_event_timeout":
+                return replace(PATIENT, idle_timeout_s=0.2)
+        return PATIENT
 
     def prompt(self, seconds: float = 1.25) -> Prompt:
         """A prompt at the adapter's rate."""

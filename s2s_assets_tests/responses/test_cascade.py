@@ -10,7 +10,8 @@ import pytest
 from s2s_assets.responses import Outcome, Prompt, Request, exchange
 from s2s_assets_tests.emulators.cascade import CascadeEmulator
 from s2s_assets_tests.emulators.voices import COMMENTARY, FINAL, HEARD, speech
-from s2s_assets_tests.responses.conftest import IMPATIENT, KEY
+from s2s_assets_tests.responses.conftest import KEY
+from s2s_assets_tests.responses.parties import CASCADE
 
 Turn = Callable[..., tuple[Outcome, CascadeEmulator]]
 
@@ -69,8 +70,7 @@ def test_answers_are_kept_byte_for_byte(scenario: str, cascade_turn: Turn) -> No
 @pytest.mark.parametrize("scenario", FAILED)
 def test_the_stage_that_failed_is_named(scenario: str, cascade_turn: Turn) -> None:
     status, code, stage, retryable = FAILED[scenario]
-    terms = {"terms": IMPATIENT} if status == "timeout" else {}
-    outcome, emulator = cascade_turn(scenario, **terms)
+    outcome, emulator = cascade_turn(scenario, terms=CASCADE.terms(code))
     found = (outcome.status, outcome.code, outcome.stage, outcome.retryable)
     assert found == (status, code, stage, retryable), outcome.message
     assert outcome.origin == "provider"

@@ -11,7 +11,7 @@ from s2s_assets.responses.providers import ADAPTERS
 from s2s_assets.responses.providers.base import StageSpec
 from s2s_assets.study import StudyError, canonical_json
 from s2s_assets_tests.emulators.voices import COMMENTARY, FINAL, item
-from s2s_assets_tests.responses.conftest import IMPATIENT, KEY
+from s2s_assets_tests.responses.conftest import KEY
 from s2s_assets_tests.responses.parties import PARTIES, Party, samples
 
 ANSWERED = ("plain", "odd_chunks", "big_delta", "unknown_events")
@@ -76,7 +76,7 @@ def test_answers_are_kept_byte_for_byte(party: Party, scenario: str) -> None:
 @pytest.mark.parametrize(("party", "scenario"), cases(*FAILED))
 def test_no_failure_is_an_answer(party: Party, scenario: str) -> None:
     status, code, retryable = FAILED[scenario]
-    outcome, _ = party.turn(scenario, **({"terms": IMPATIENT} if status == "timeout" else {}))
+    outcome, _ = party.turn(scenario, terms=party.terms(code))
     found = (outcome.status, outcome.retryable, outcome.origin)
     assert found == (status, retryable, "provider"), f"{outcome.code}: {outcome.message}"
     assert outcome.message
@@ -159,7 +159,9 @@ async def _with_a_server_that_says_nothing(party: Party) -> Outcome:
         host, port = server.sockets[0].getsockname()
         # over HTTP a connection is there once TCP is; with TLS the server would have to speak first
         scheme = "ws" if party.is_websocket else "https"
-        return await exchange(party.request(f"{scheme}://{host}:{port}", IMPATIENT), party.prompt())
+        return await exchange(
+            party.request(f"{scheme}://{host}:{port}", party.terms("connection_timeout")), party.prompt()
+        )
 
 
 @parties

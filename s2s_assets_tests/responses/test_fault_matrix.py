@@ -12,7 +12,6 @@ import pytest
 
 from s2s_assets.responses import Prompt
 from s2s_assets_tests.emulators.voices import FINAL, item, speech
-from s2s_assets_tests.responses.conftest import IMPATIENT
 from s2s_assets_tests.responses.parties import CASCADE, GEMINI, OPENAI, QWEN, VLLM_OMNI, XAI, Party
 
 COMMIT, CREATE, APPEND = "input_audio_buffer.commit", "response.create", "input_audio_buffer.append"
@@ -126,7 +125,7 @@ def test_no_fault_of_the_list_is_missing() -> None:
 
 @pytest.mark.parametrize("fault", FAULTS, ids=str)
 def test_each_fault_has_its_end(fault: Fault) -> None:
-    terms = {"terms": IMPATIENT} if fault.status == "timeout" else {}
+    terms = {"terms": fault.party.terms(fault.code)}
     outcome, emulator = fault.party.turn(fault.scenario, **terms, **dict(fault.settings))
     found = (outcome.status, outcome.code, outcome.retryable)
     assert found == (fault.status, fault.code, fault.retryable), f"{fault.what}: {outcome.message}"

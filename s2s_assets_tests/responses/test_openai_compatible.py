@@ -9,11 +9,10 @@ from s2s_assets.responses import Outcome, exchange
 from s2s_assets_tests.emulators.dashscope import DashScopeEmulator
 from s2s_assets_tests.emulators.openai import OpenAIEmulator
 from s2s_assets_tests.emulators.voices import FINAL, item
-from s2s_assets_tests.responses.conftest import IMPATIENT, QUICK
-from s2s_assets_tests.responses.parties import COMPATIBLE
+from s2s_assets_tests.responses.parties import COMPATIBLE, PATIENT
 
 
-def _turn(emulator: Any, terms: Any = QUICK, **settings: Any) -> tuple[Outcome, Any]:
+def _turn(emulator: Any, terms: Any = PATIENT, **settings: Any) -> tuple[Outcome, Any]:
     async def play() -> tuple[Outcome, Any]:
         async with emulator as server:
             return await exchange(COMPATIBLE.request(server.url, terms, **settings), COMPATIBLE.prompt()), server
@@ -47,7 +46,7 @@ def test_turn_detection_that_stays_on_is_not_tolerated(form: str) -> None:
 
 
 def test_a_server_that_answers_the_commit_is_asked_for_nothing_more() -> None:
-    outcome, server = _turn(OpenAIEmulator(), IMPATIENT, create_response=False)
+    outcome, server = _turn(OpenAIEmulator(), COMPATIBLE.terms("first_event_timeout"), create_response=False)
     assert server.kinds[0][-1] == "input_audio_buffer.commit"
     assert outcome.code == "first_event_timeout"
 

@@ -3,7 +3,6 @@
 import pytest
 
 from s2s_assets_tests.emulators.voices import FINAL, HEARD, item
-from s2s_assets_tests.responses.conftest import IMPATIENT
 from s2s_assets_tests.responses.parties import COMPATIBLE, OPENAI, QWEN, XAI, Party
 
 End = tuple[str, str | None, bool]
@@ -103,7 +102,7 @@ def test_every_scenario_has_an_expectation(who: str) -> None:
 def test_each_scenario_ends_as_expected(who: str, scenario: str) -> None:
     party, ends = ENDS[who]
     status, code, retryable = ends[scenario]
-    outcome, emulator = party.turn(scenario, **({"terms": IMPATIENT} if status == "timeout" else {}))
+    outcome, emulator = party.turn(scenario, terms=party.terms(code))
     assert (outcome.status, outcome.code, outcome.retryable) == (status, code, retryable), outcome.message
     origin = {"ok": None, "runner_error": "runner"}.get(status, "provider")
     assert outcome.origin == origin

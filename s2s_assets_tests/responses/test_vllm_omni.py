@@ -7,7 +7,6 @@ import pytest
 from s2s_assets.responses import exchange
 from s2s_assets_tests.emulators.vllm_omni import SCENARIOS, VllmOmniEmulator
 from s2s_assets_tests.emulators.voices import FINAL, speech
-from s2s_assets_tests.responses.conftest import IMPATIENT
 from s2s_assets_tests.responses.parties import VLLM_OMNI, samples
 
 End = tuple[str, str | None, bool]
@@ -58,8 +57,7 @@ def test_every_scenario_has_an_expectation() -> None:
 @pytest.mark.parametrize(("stream", "scenario"), CASES)
 def test_each_scenario_ends_as_expected(stream: bool, scenario: str) -> None:
     status, code, retryable = (STREAMED if stream else WHOLE)[scenario]
-    terms = {"terms": IMPATIENT} if status == "timeout" else {}
-    outcome, emulator = VLLM_OMNI.turn(scenario, stream=stream, **terms)
+    outcome, emulator = VLLM_OMNI.turn(scenario, stream=stream, terms=VLLM_OMNI.terms(code))
     assert (outcome.status, outcome.code, outcome.retryable) == (status, code, retryable), outcome.message
     assert (outcome.stage, outcome.origin) == (None, None if status == "ok" else "provider")
     if status == "ok":

@@ -11,7 +11,6 @@ from websockets.asyncio.client import ClientConnection, connect
 from s2s_assets.responses import Prompt, exchange
 from s2s_assets_tests.emulators.voices import FINAL, HEARD, item, speech
 from s2s_assets_tests.emulators.xai import XaiEmulator
-from s2s_assets_tests.responses.conftest import IMPATIENT
 from s2s_assets_tests.responses.parties import XAI
 
 
@@ -68,7 +67,7 @@ def test_a_prompt_without_speech_is_not_tried_again() -> None:
     async def turn() -> None:
         async with XaiEmulator() as emulator:
             silence = Prompt(bytes(48_000), 24_000)
-            outcome = await exchange(XAI.request(emulator.url, IMPATIENT), silence)
+            outcome = await exchange(XAI.request(emulator.url, XAI.terms("no_speech_detected")), silence)
             assert (outcome.status, outcome.code, outcome.retryable) == ("timeout", "no_speech_detected", False)
             assert emulator.seen == []
 
