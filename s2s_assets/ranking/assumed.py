@@ -35,7 +35,7 @@ from s2s_assets.ranking.likelihood import cell_scores, layout_of
 from s2s_assets.ranking.misfits import probabilities
 from s2s_assets.ranking.ordinal import OrdinalFit, fit_ordinal
 from s2s_assets.ranking.sandwich import strength_rows
-from s2s_assets.study import Floats, InputError, Ints
+from s2s_assets.study import Floats, InputError, Ints, one_blas_thread
 
 _NODES = 41
 _RATINGS = 1000.0
@@ -46,6 +46,7 @@ _WIDEST = 5.0
 """Logits of an effect beyond which answers are hardly about the entities."""
 
 
+@one_blas_thread
 def assumed_components(
     entities: int,
     *,

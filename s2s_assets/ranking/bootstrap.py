@@ -21,11 +21,12 @@ from s2s_assets.ranking.ranks import rank_ranges
 from s2s_assets.ranking.records import BoardFit, BoardIntervals, EntityInterval, PairInterval
 from s2s_assets.ranking.refit import Refitter
 from s2s_assets.ranking.sandwich import Sandwich, sandwich
-from s2s_assets.study import Floats, InputError
+from s2s_assets.study import Floats, InputError, one_blas_thread
 
 Progress = Callable[[int], None]
 
 
+@one_blas_thread
 def bootstrap_boards(
     ratings: pl.DataFrame,
     fits: Sequence[BoardFit],

@@ -34,7 +34,7 @@ from s2s_assets.ranking.simultaneous import Simultaneous, compact_letters, simul
 from s2s_assets.ranking.slices import Delta, SliceScores, differences, slice_test
 from s2s_assets.ranking.spec import FitSpec
 from s2s_assets.ranking.variance import variance_shares
-from s2s_assets.study import InputError
+from s2s_assets.study import InputError, one_blas_thread
 
 DIAGNOSTICS_VERSION = "diagnostics-2"
 """Changes whenever the same fits would be given other diagnostics; the ranking's own numbers do not depend on it."""
@@ -54,6 +54,7 @@ class _Seen:
     slice: SliceScores | None
 
 
+@one_blas_thread
 def diagnose_boards(
     ratings: pl.DataFrame,
     fits: Sequence[BoardFit],

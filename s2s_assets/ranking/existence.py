@@ -67,22 +67,22 @@ class Separation:
 def separation(terms: Terms) -> Separation | None:
     """What is unbounded in one data set (B = 1) whose pairs connect its entities; None where the maximum exists."""
     up, down = terms.up[..., 0] > 0, terms.down[..., 0] > 0
-    if _surely_none(terms, up & down):
+    if surely_none(terms, up & down):
         return None
     n_entities = terms.incidence.shape[0]
     n = n_entities + terms.layout.thresholds
-    tied = _rises(terms, up & down, np.zeros_like(up))
+    tied = rises(terms, up & down, np.zeros_like(up))
     if np.linalg.matrix_rank(tied) == n - 1:
         return None
     gap = terms.gap[:, 0] > 0
-    free = np.vstack([_rises(terms, up & ~down, down & ~up), _gap_rises(terms, gap)])
+    free = np.vstack([rises(terms, up & ~down, down & ~up), _gap_rises(terms, gap)])
     rising = can_rise(free, tied)
     if not rising.any():
         return None
     return _describe(terms, rising, (up & ~down, down & ~up, gap), tied, free)
 
 
-def _surely_none(terms: Terms, both: Bools) -> bool:
+def surely_none(terms: Terms, both: Bools) -> bool:
     """Whether pairs with ratings on both sides of every edge connect all entities: dd = de for all edges of each.
 
     Then all de are equal; where the edges cannot move together, all are 0, and so is every dd. Quick, and enough for
@@ -94,7 +94,7 @@ def _surely_none(terms: Terms, both: Bools) -> bool:
     return not components(terms.pairs[both.all(axis=0)], n_entities).any()
 
 
-def _rises(terms: Terms, up: Bools, down: Bools) -> Floats:
+def rises(terms: Terms, up: Bools, down: Bools) -> Floats:
     """(terms, E + T): the rise of each marked term as a linear function of the direction; ups first."""
     rows = []
     n = terms.incidence.shape[0]

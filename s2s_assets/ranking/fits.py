@@ -15,7 +15,7 @@ from s2s_assets.ranking.ordinal import RIDGE_LAMBDA, OrdinalFit, Status, fit_ord
 from s2s_assets.ranking.ranks import estimate_ranks
 from s2s_assets.ranking.records import BoardFit, EntityFit, Strengths
 from s2s_assets.ranking.spec import FitSpec
-from s2s_assets.study import Bools, Floats, Ints
+from s2s_assets.study import Bools, Floats, Ints, one_blas_thread
 
 SIDE = {1: "above", -1: "below"}
 """Names of `OrdinalFit.sides`."""
@@ -38,6 +38,7 @@ class Prepared:
         return self.spec.fit if self.component is None else f"{self.spec.fit}/{self.component}"
 
 
+@one_blas_thread
 def fit_boards(
     ratings: pl.DataFrame,
     specs: Sequence[FitSpec],
@@ -68,6 +69,7 @@ def fit_boards(
     return tuple(fit for spec in specs for fit in made[spec])
 
 
+@one_blas_thread
 def fit_strengths(
     ratings: pl.DataFrame,
     spec: FitSpec,

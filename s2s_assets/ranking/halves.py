@@ -16,9 +16,10 @@ from s2s_assets.ranking.counts import select
 from s2s_assets.ranking.draws import Draws
 from s2s_assets.ranking.fits import prepare
 from s2s_assets.ranking.spec import FitSpec
-from s2s_assets.study import Floats, Ints, generator
+from s2s_assets.study import Floats, Ints, generator, one_blas_thread
 
 
+@one_blas_thread
 def split_half_strengths(
     ratings: pl.DataFrame,
     specs: Sequence[FitSpec],

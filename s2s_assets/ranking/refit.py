@@ -75,8 +75,7 @@ class Refitter:
         used = _patterns(kept)
         for pattern in np.unique(used, axis=1).T:
             at = _several(np.flatnonzero((used == pattern[:, None]).all(axis=0)))
-            part = kept if len(at) == kept.shape[2] else np.take(kept, at, axis=2)
-            values[:, at] = self._refit_pattern(part, present[:, at])
+            values[:, at] = self._refit_pattern(_columns(kept, at), present[:, at])
         return self._anchored(np.where(present, values, np.nan))
 
     def _refit_pattern(self, counts: Floats, present: Bools) -> Floats:
@@ -173,7 +172,7 @@ def newton(terms: Terms, start: Floats, flat: Floats) -> tuple[Floats, Bools]:
         done = np.abs(step).max(axis=0) < _STEP_TOLERANCE
         if done.any():
             near = _several(np.flatnonzero(done))
-            at[:, near] += _last_step(_only(part, near), np.take(at, near, axis=1), np.take(factors, near, axis=2))
+            at[:, near] += _last_step(_only(part, near), _columns(at, near), _columns(factors, near))
         theta[:, active] = at
         converged[active[done]] = True
         centred = at[:n] - at[:n].mean(axis=0)
@@ -195,10 +194,14 @@ def _several(at: Ints) -> Ints:
 
 
 def _only(terms: Terms, at: Ints) -> Terms:
-    if np.array_equal(at, np.arange(terms.gap.shape[1])):
-        return terms
-    up, down, gap = (np.take(counts, at, axis=-1) for counts in (terms.up, terms.down, terms.gap))
-    return replace(terms, up=up, down=down, gap=gap)
+    up, down, gap = (_columns(counts, at) for counts in (terms.up, terms.down, terms.gap))
+    return terms if gap is terms.gap else replace(terms, up=up, down=down, gap=gap)
+
+
+def _columns(values: Floats, at: Ints) -> Floats:
+    """The data sets at these numbers: a copy, but where they are all."""
+    everything = np.array_equal(at, np.arange(values.shape[-1]))
+    return values if everything else np.take(values, at, axis=-1)
 
 
 def _steps(terms: Terms, theta: Floats, pinned: Floats) -> tuple[Floats, Floats]:

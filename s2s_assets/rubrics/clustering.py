@@ -39,7 +39,7 @@ from s2s_assets.rubrics.linkage import Labels
 from s2s_assets.rubrics.pipeline import FullData, full_data, partition_full
 from s2s_assets.rubrics.records import Agreement, LeftOut, Partition, RubricClusters, no_clusters
 from s2s_assets.rubrics.reliability import chance_reliability, resample_labels, same_partition, split_half_agreement
-from s2s_assets.study import Floats, generator, percent
+from s2s_assets.study import Floats, generator, one_blas_thread, percent
 
 LEAST = 3
 """Rubrics and entities below which there is nothing to cluster."""
@@ -50,6 +50,7 @@ _NOTHING = 1e-12
 """Share of σ1² below which a component is rounding."""
 
 
+@one_blas_thread
 def cluster_rubrics(
     strengths: Floats,
     draws: Floats,

@@ -1,6 +1,7 @@
 """The vocabulary: a study folder read into frozen records; config keys; seeds; errors."""
 
 from s2s_assets.study.arrays import Bools, Floats, Ints
+from s2s_assets.study.blas import one_blas_thread
 from s2s_assets.study.canonical import canonical_json, digest, sha256_hex
 from s2s_assets.study.errors import (
     AudioError,
@@ -101,6 +102,7 @@ __all__ = [
     "generator",
     "load_study",
     "load_truth",
+    "one_blas_thread",
     "percent",
     "plural",
     "read_groups",

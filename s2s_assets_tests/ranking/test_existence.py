@@ -2,14 +2,16 @@
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from s2s_assets.ranking.existence import by_programme, can_rise
+from s2s_assets.ranking.counts import components
+from s2s_assets.ranking.existence import by_programme, can_rise, rises, surely_none
 from s2s_assets.ranking.fits import prepare
+from s2s_assets.ranking.likelihood import as_batch, layout_of, terms_of, used_magnitudes
 from s2s_assets.ranking.refit import Refitter
 from s2s_assets.study import Floats
-from s2s_assets_tests.ranking.cases import CONFIG_BOARD, parts, simulated
+from s2s_assets_tests.ranking.cases import CONFIG_BOARD, Row, parts, rows_of_ratings, simulated
 
 
 def random_rises(rng: np.random.Generator, n_rows: int, n_entities: int, n_thresholds: int) -> Floats:
@@ -76,3 +78,24 @@ def test_entities_outside_the_largest_component_have_no_value(seed: int) -> None
         assert found <= components[best]
         exact += found == components[best]
     assert exact > 25  # the rest hold entities that are neither above nor below by an unbounded amount
+
+
+@given(seed=st.integers(0, 2**32 - 1), n=st.integers(1, 30), n_edges=st.integers(0, 40))
+def test_components_are_those_of_a_plain_search(seed: int, n: int, n_edges: int) -> None:
+    edges = np.random.default_rng(seed).integers(0, n, (n_edges, 2))
+    expected = {
+        member: min(part) for part in plain_components(n, [tuple(e) for e in edges.tolist()]) for member in part
+    }
+    assert components(edges, n).tolist() == [expected[k] for k in range(n)]
+
+
+@given(rows_of_ratings)
+@settings(max_examples=200, suppress_health_check=[HealthCheck.too_slow])
+def test_what_exists_at_a_glance_exists(rows: list[Row]) -> None:
+    for problem in parts(rows)[2]:
+        layout = layout_of(used_magnitudes(problem.counts.sum(axis=1)))
+        terms = terms_of(problem, layout, as_batch(problem.counts))
+        both = (terms.up[..., 0] > 0) & (terms.down[..., 0] > 0)
+        if len(layout.below) and surely_none(terms, both):
+            tied = rises(terms, both, np.zeros_like(both))
+            assert np.linalg.matrix_rank(tied) == len(problem.entities) + layout.thresholds - 1

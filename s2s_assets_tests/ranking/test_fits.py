@@ -9,7 +9,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from s2s_assets.ranking import BoardFit, FitSpec, fit_boards
+from s2s_assets.ranking import BoardFit, FitSpec, fit_boards, fit_strengths
+from s2s_assets.ranking.coding import code_ratings
 from s2s_assets.study import ConfigKeyError, InputError
 from s2s_assets_tests.ranking import twin
 from s2s_assets_tests.ranking.cases import CONFIG_BOARD, Row, frame_of, reference_rows, rows_of_ratings, simulated
@@ -247,3 +248,30 @@ def test_rubrics_of_a_cluster_share_strengths_and_keep_their_thresholds() -> Non
     assert fit.spec.rubric == "both"
     np.testing.assert_allclose(np.array([values(fit)[f"m{k}"] for k in range(3)], float), truth, atol=0.05)
     np.testing.assert_allclose(np.array(fit.thresholds, float), [1.5, 3.0, 4.5, 0.2, 0.6, 1.2], atol=0.15)
+
+
+def test_strengths_alone_are_those_of_the_board() -> None:
+    for name in ("six", "hard_disconnected", "hard_single_plus3"):
+        frame = frame_of(reference_rows(name))
+        boards, alone = fit_boards(frame, [CONFIG_BOARD]), fit_strengths(frame, CONFIG_BOARD)
+        assert [(b.status, {e.entity: e.strength for e in b.entities}, b.thresholds) for b in boards] == [
+            (a.status, a.strengths, a.thresholds) for a in alone
+        ]
+
+
+@pytest.mark.parametrize("n", [2, 300])
+def test_names_may_be_text_categories_or_numbers(n: int) -> None:
+    """So many names that some share a place in the index of hashes, too."""
+    rng = np.random.default_rng(n)
+    a = rng.integers(0, n, 3000)
+    b = (a + rng.integers(1, n, 3000)) % n
+    numbers = frame_of([("r", "p", "a", "b", int(y)) for y in rng.integers(-3, 4, 3000)]).with_columns(
+        config_a=pl.Series(a), config_b=pl.Series(b)
+    )
+    names = numbers.with_columns(pl.col("config_a", "config_b").cast(pl.String))
+    categories = names.with_columns(pl.col("config_a", "config_b").cast(pl.Categorical))
+    coded = [code_ratings(frame) for frame in (names, numbers, categories)]
+    for found in coded:
+        assert found.configs == tuple(sorted(map(str, range(n))))
+        assert [found.configs[k] for k in found.a] == names["config_a"].to_list()
+        assert [found.configs[k] for k in found.b] == names["config_b"].to_list()
