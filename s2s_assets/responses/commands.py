@@ -7,13 +7,16 @@ from pathlib import Path
 import click
 
 from s2s_assets.audio import decode, read_audio_file
+from s2s_assets.responses.costs import Tariff, total
+from s2s_assets.responses.expected import ANSWER_S
+from s2s_assets.responses.prices import price_table
 from s2s_assets.responses.providers import adapter
-from s2s_assets.responses.records import Outcome, Prompt, Request
+from s2s_assets.responses.records import Outcome, Prompt
 from s2s_assets.responses.request import PerStage, resolve
 from s2s_assets.responses.retry import Backoff, attempts
 from s2s_assets.responses.study_commands import estimate, recollect, status
 from s2s_assets.responses.trial import document, timeline, write_files
-from s2s_assets.study import AudioError, InputError, Settings, StudyError, load_study
+from s2s_assets.study import AudioError, Config, InputError, Settings, Study, load_study
 from s2s_assets.study.console import emit, guard, json_option, people
 
 
@@ -52,25 +55,23 @@ def try_command(
 
     CONFIG is a key of the study, model|voice|thinking; FILE is a spoken prompt.
     """
-    request = _request(config, study or Settings.from_environment().study, base_url, pace)
+    loaded = load_study(study or Settings.from_environment().study)
+    found = loaded.config(config)
+    terms = loaded.study.exchange if pace is None else loaded.study.exchange.model_copy(update={"pace": pace})
+    request = resolve(found, terms, base_url=_addresses(base_url))
     prompt = _prompt(file, adapter(request.adapter).input_rate_hz)
     folder = _folder(out)
     ends = asyncio.run(attempts(request, prompt, Backoff(attempts=most), config))
-    files = write_files(ends[-1], folder)
+    files = write_files(ends[-1], folder, prompt, config)
     if as_json:
-        emit(document(config, ends, files))
+        emit(document(config, ends, files, _cost(found, loaded.study, ends[-1], prompt)))
     else:
         _show(config, ends, folder)
 
 
-def _request(config: str, study: Path, base_url: str | None, pace: float | None) -> Request:
-    folder = load_study(study)
-    found = folder.study.config(config)
-    if found is None:
-        known = ", ".join(str(c.key) for c in folder.study.configs)
-        raise StudyError(f"{study / 'study.yaml'}: no config {config!r}; expected one of {known}")
-    terms = folder.study.exchange if pace is None else folder.study.exchange.model_copy(update={"pace": pace})
-    return resolve(found, terms, base_url=_addresses(base_url))
+def _cost(config: Config, study: Study, outcome: Outcome, prompt: Prompt) -> float | None:
+    tariff = Tariff.of(config, price_table(study.providers))
+    return total(tariff.charges(outcome, prompt.duration_s, ANSWER_S))
 
 
 def _addresses(text: str | None) -> PerStage:

@@ -23,18 +23,26 @@ async def preflight(request: Request, limits: ProviderLimits | None = None) -> N
     Raises:
         StudyError: exchanges cannot succeed as things are.
     """
+    complaint = await _complaint(request, limits)
+    # raised out here: an exception that is on its way would be kept as this one's context, key and all
+    if complaint is not None:
+        where = ", ".join(sorted(set(request.providers.values())))
+        raise StudyError(
+            f"config {request.config}: {where} refuses it: {complaint}. Check the key, and the model, voice and settings "
+            "in study.yaml. No prompt was sent"
+        )
+
+
+async def _complaint(request: Request, limits: ProviderLimits | None) -> str | None:
+    """What a provider definitely refuses, redacted; None where it does not."""
     recorder = Recorder(request, limits)
     try:
         await adapter(request.adapter)(request, recorder).probe()
     except ExchangeError as failure:
         if failure.retryable and failure.code not in _DEFINITE_CLOSES:
-            return
-        redact = Redactor(request.keys.values())
-        where = ", ".join(sorted(set(request.providers.values())))
-        raise StudyError(
-            f"config {request.config}: {where} refuses it: {redact.text(f'{failure.code}: {failure.message}')}. "
-            "Check the key, and the model, voice and settings in study.yaml. No prompt was sent"
-        ) from None
+            return None
+        return Redactor(request.keys.values()).text(f"{failure.code}: {failure.message}")
     except (ArithmeticError, AttributeError, LookupError, OSError, TypeError, ValueError):
         # an event of an odd shape is the exchanges' to report
-        return
+        return None
+    return None

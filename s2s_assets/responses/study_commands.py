@@ -16,7 +16,7 @@ from s2s_assets.responses.recollection import Answered, supersede
 from s2s_assets.responses.status import ConfigStatus, config_status
 from s2s_assets.responses.table import wanted
 from s2s_assets.storage import StudyStore, open_store
-from s2s_assets.study import Config, FreezeReader, InputError, Settings, StudyError, StudyFolder, load_study
+from s2s_assets.study import Config, FreezeReader, InputError, Settings, StudyFolder, load_study
 from s2s_assets.study.console import emit, guard, json_option, people
 
 study_option = click.option("--study", type=click.Path(path_type=Path), help="Study folder; default S2S_STUDY.")
@@ -39,19 +39,7 @@ class _Opened:
         Raises:
             StudyError: a key that the study does not have.
         """
-        return [self.config(key) for key in keys] or list(self.folder.study.active_configs)
-
-    def config(self, key: str) -> Config:
-        """The config of a key.
-
-        Raises:
-            StudyError: the study does not have it.
-        """
-        found = self.folder.study.config(key)
-        if found is None:
-            known = ", ".join(str(c.key) for c in self.folder.study.configs)
-            raise StudyError(f"{self.folder.root / 'study.yaml'}: no config {key!r}; expected one of {known}")
-        return found
+        return [self.folder.config(key) for key in keys] or list(self.folder.study.active_configs)
 
     def prompts(self) -> pl.DataFrame | None:
         """`normalized_audio` in force; None before there is one."""
@@ -136,7 +124,7 @@ def recollect(
     are refused; withdraw them first.
     """
     opened = _open(study)
-    found = opened.config(config)
+    found = opened.folder.config(config)
     answered = _answered(opened, found, only)
     reader = context.find_object(FreezeReader)
     frozen = reader.read(opened.folder) if reader is not None else None

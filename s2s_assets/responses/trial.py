@@ -7,8 +7,10 @@ from pathlib import Path
 from typing import Any
 
 from s2s_assets.audio import encode, from_pcm16, pcm_sha256
+from s2s_assets.drawing import png_width, svg_to_png
 from s2s_assets.responses.attempts import event_log
-from s2s_assets.responses.records import Outcome
+from s2s_assets.responses.records import Outcome, Prompt
+from s2s_assets.responses.timeline_chart import timeline_svg
 
 _REPEATED = ("input_audio_buffer.append", ".delta", "tts.chunk")
 
@@ -22,8 +24,8 @@ class TrialFiles:
     events: Path
 
 
-def write_files(outcome: Outcome, folder: Path) -> TrialFiles:
-    """Write final audio (only of an answer), provisional audio and the event log."""
+def write_files(outcome: Outcome, folder: Path, prompt: Prompt, config: str) -> TrialFiles:
+    """Write final audio (only of an answer), provisional audio, the event log, the request, and the timeline drawn."""
     folder.mkdir(parents=True, exist_ok=True)
     final = _write_wav(folder / "final.wav", outcome.pcm, outcome.rate_hz) if outcome.ok else None
     provisional = tuple(
@@ -33,6 +35,9 @@ def write_files(outcome: Outcome, folder: Path) -> TrialFiles:
     events = folder / "events.jsonl.gz"
     events.write_bytes(event_log(outcome))
     (folder / "request.json").write_text(json.dumps(outcome.snapshot, ensure_ascii=False, indent=1), encoding="utf-8")
+    svg = timeline_svg(outcome, prompt, config)
+    (folder / "timeline.svg").write_text(svg, encoding="utf-8")
+    (folder / "timeline.png").write_bytes(svg_to_png(svg, png_width(svg)))
     return TrialFiles(final, provisional, events)
 
 
@@ -41,8 +46,8 @@ def _write_wav(path: Path, pcm: bytes, rate_hz: int) -> Path:
     return path
 
 
-def document(config: str, attempts: Sequence[Outcome], files: TrialFiles) -> dict[str, Any]:
-    """The JSON document of a trial: its last attempt."""
+def document(config: str, attempts: Sequence[Outcome], files: TrialFiles, cost_usd: float | None) -> dict[str, Any]:
+    """The JSON document of a trial: its last attempt, and what that cost."""
     last = attempts[-1]
     clip = from_pcm16(last.pcm, last.rate_hz) if last.ok else None
     return {
@@ -63,7 +68,7 @@ def document(config: str, attempts: Sequence[Outcome], files: TrialFiles) -> dic
         "input_transcript": last.input_transcript,
         "output_transcript": last.output_transcript,
         "usage": last.usage,
-        "cost_usd": None,
+        "cost_usd": cost_usd,
         "model_reported": last.model_reported,
         "timings_ms": asdict(last.timings),
         "events": str(files.events),

@@ -24,7 +24,7 @@ from pydantic import ValidationError
 from s2s_assets.study.csv_rows import Rows, read_rows, records_of
 from s2s_assets.study.errors import StudyError
 from s2s_assets.study.findings import Finding
-from s2s_assets.study.models import Recording, Script, Study
+from s2s_assets.study.models import Config, Recording, Script, Study
 from s2s_assets.study.yaml_errors import located_errors
 from s2s_assets.study.yaml_lines import LocatedYaml, parse_yaml
 
@@ -59,6 +59,18 @@ class StudyFolder:
         document, _ = parse_yaml((self.root / STUDY_FILE).read_text(encoding="utf-8-sig"), STUDY_FILE)
         assert document is not None
         return document
+
+    def config(self, key: str) -> Config:
+        """The config of a key.
+
+        Raises:
+            StudyError: the study has none of this name; those that it has are listed.
+        """
+        found = self.study.config(key)
+        if found is None:
+            known = ", ".join(str(c.key) for c in self.study.configs)
+            raise StudyError(f"{self.root / STUDY_FILE}: no config {key!r}; expected one of {known}")
+        return found
 
     @cached_property
     def script_of(self) -> dict[str, Script]:

@@ -112,6 +112,9 @@ def test_an_answer(study: Path) -> None:
     ]
     events = gzip.decompress(Path(document["events"]).read_bytes()).decode().splitlines()
     assert json.loads(events[-1])["event"]["type"] in {"response.done", "rate_limits.updated"}
+    folder = Path(document["events"]).parent
+    assert (folder / "timeline.svg").read_text("utf-8").startswith("<svg")
+    assert (folder / "timeline.png").read_bytes().startswith(b"\x89PNG")
 
 
 def test_a_failure_is_told_and_is_no_error_of_the_command(study: Path) -> None:
