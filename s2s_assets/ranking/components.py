@@ -29,7 +29,8 @@ disjoint, from the sums within clusters. A rater's second rating of one pair on 
 add up to zero, which takes V, the whole variance, from every mean product: V = V₀ / (1 - s) is added to each, where V₀
 is the sandwich without its factors and s the share of pairs of ratings that are in a cluster together. (With one way of clustering that
 is the factor G / (G - 1).) Each part is then made positive: negative eigenvalues are set to 0 and the others scaled so
-that the trace, which is estimated best, stays; a part with a negative trace is 0, which is said.
+that the trace, which is estimated best, stays; a part with a negative trace is 0, which is said (but for A_U: the pairs of one
+rater on one prompt overlap less than those on many, so that without any effect of its own it comes out just below zero).
 
 **What a pilot cannot tell.** Where hardly any pair on a prompt has a second rater, C_I is taken from C_P, or the other way
 round where prompts have one pair only: for a prompt's effects on entities that are independent of one another
@@ -63,9 +64,8 @@ _NAMES = {
     "raters": "a rater",
     "prompts": "a prompt",
     "items": "a pair on a prompt",
-    "units": "a rater on a prompt",
-    "noise": "the noise of single answers",
 }
+"""Parts whose absence is said."""
 
 
 @dataclass(frozen=True)
@@ -173,7 +173,7 @@ def _components(board: Prepared) -> Components:
     notes += [
         f"what {_NAMES[name]} adds came out below zero and is taken as nothing"
         for name, part in parts.items()
-        if np.trace(part) < 0
+        if np.trace(part) < 0 and name in _NAMES
     ]
     return Components(
         entities=problem.entities,

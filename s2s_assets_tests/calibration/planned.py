@@ -16,9 +16,10 @@ def planned_study(
     ratings_per_pair: int,
     rater_sd: float = 0.35,
     prompt_sd: float = 0.5,
+    unit_sd: float = 0.0,
     strengths_sd: float = 0.6,
 ) -> pl.DataFrame:
-    """Ratings with effects of raters and prompts on entities; raters are dealt at random, equally often."""
+    """Ratings with effects of raters, prompts and both together on entities; raters are dealt at random, equally often."""
     rng = np.random.default_rng(seed)
     tours = np.argsort(rng.random((prompts, entities)), axis=1)
     first, second = tours.ravel(), np.roll(tours, -1, axis=1).ravel()
@@ -34,6 +35,8 @@ def planned_study(
     by_rater = rng.normal(0, 1, (raters, entities)) * rater_sd
     by_prompt = rng.normal(0, 1, (prompts, entities)) * prompt_sd
     felt = strengths + by_rater[who] + by_prompt[prompt]
+    if unit_sd > 0:
+        felt = felt + unit_sd * rng.normal(0, 1, (raters, prompts, entities))[who, prompt]
     at = np.arange(len(a))
     latent = felt[at, a] - felt[at, b] + rng.logistic(size=len(a))
     score = np.sign(latent) * (np.abs(latent)[:, None] > THRESHOLDS).sum(axis=1)

@@ -10,8 +10,15 @@ from hypothesis import strategies as st
 from scipy.stats import nct
 
 from s2s_assets.calibration import Choice, Decided, Foretold, Plan, Within, budget, foretell
+from s2s_assets.calibration.foretell import PARTS
 from s2s_assets.calibration.goals import power_of
 from s2s_assets.ranking import ELO_PER_STRENGTH, Components, assumed_components, fit_boards, pilot_components, rank
+from s2s_assets.ranking.clusters import ClusteredScores
+from s2s_assets.ranking.coding import code_ratings
+from s2s_assets.ranking.counts import select
+from s2s_assets.ranking.fits import prepare
+from s2s_assets.ranking.overlaps import Overlaps
+from s2s_assets.ranking.sandwich import strength_rows
 from s2s_assets.ranking.spec import FitSpec
 from s2s_assets.study import Floats, InputError
 from s2s_assets_tests.calibration.planned import planned_study
@@ -74,6 +81,35 @@ def test_without_effects_the_bootstrap_is_wider_by_the_root_of_three() -> None:
     assert ratio == pytest.approx(np.full(5, np.sqrt(3.0) * 1.959964 / none.quantile), rel=1e-6)
 
 
+def test_few_raters_or_prompts_are_few_degrees(assumed: Components) -> None:
+    assert [foretell(assumed, Plan(*size, 1)).degrees for size in ((9, 30), (30, 9))] == [8, 8]
+    uneven = replace(assumed, arrangement=replace(assumed.arrangement, uneven_raters=2.0))
+    found = foretell(uneven, Plan(40, 30, 1))
+    assert (found.degrees, found.degrees_together) == (29, 19)
+
+
+def test_the_bootstrap_counts_what_lies_within_units_three_times() -> None:
+    """The pilot's own sums within units, less what fitting took from them, in what is foretold for its size."""
+    size = {"entities": 5, "raters": 12, "prompts": 20, "ratings_per_pair": 3}
+    frame = planned_study(2, **size, rater_sd=0.5, prompt_sd=0.8, unit_sd=3.0)  # type: ignore[arg-type]
+    pilot = pilot_components(frame)
+    assert min(np.trace(getattr(pilot, part)) for part in PARTS) > 0  # so that no part has been set to nothing
+    coded = code_ratings(frame)
+    ((problem, ordinal),) = ((b.problem, b.ordinal) for b in prepare(BOARD, select(coded, BOARD), coded, {}))
+    assert ordinal.terms is not None
+    assert ordinal.maximum is not None
+    scores, overlaps = ClusteredScores.of(problem, ordinal.terms, ordinal.maximum), Overlaps.of(problem)
+    rows = strength_rows(ordinal)
+    raters, prompts, units = (
+        float(((c.sums @ rows.T) ** 2).sum()) for c in (scores.raters, scores.prompts, scores.units)
+    )
+    variance = (raters + prompts - units) / overlaps.free
+    foretold = foretell(pilot, Plan(12, 20, 3))
+    unfitted = units + variance * overlaps.squares["unit"] / overlaps.ratings**2
+    assert np.trace(foretold.within_units) == pytest.approx(unfitted, rel=0.05)  # ν is taken as by chance
+    assert np.trace(foretold.covariance) == pytest.approx(variance, rel=0.05)
+
+
 SIZES = st.integers(2, 300)
 
 
@@ -108,7 +144,8 @@ def test_names_of_entities_go_with_their_numbers(pilots: list[Components]) -> No
     order = np.array([3, 0, 5, 1, 4, 2])
     parts = {k: getattr(pilots[0], k)[np.ix_(order, order)] for k in ("raters", "prompts", "items", "units", "noise")}
     turned = replace(pilots[0], entities=tuple(pilots[0].entities[k] for k in order), **parts)
-    sizes = {"raters": [24, 60], "prompts": [40], "goals": [Within(50.0)]}
+    goal = Within(float(foretell(pilots[0], Plan(24, 40, 6)).half_widths.max()) + 1e-6)
+    sizes = {"raters": [24, 60], "prompts": [40], "goals": [goal]}
     for one, other in zip(budget(pilots[0], **sizes), budget(turned, **sizes), strict=True):  # type: ignore[arg-type]
         assert one.needed is not None
         assert other.needed is not None
@@ -127,6 +164,7 @@ def test_needed_ratings_are_the_fewest_that_reach_the_goal(assumed: Components) 
             assert plan.ratings_per_pair == enough[0]
             assert choice.needed.ratings == choice.prompts * ENTITIES * enough[0]
             assert choice.needed.half_width == goals[0].value(at[enough[0]])
+            assert choice.needed.entity == assumed.entities[int(at[enough[0]].half_widths.argmax())]
             assert choice.needed.power == goals[1].value(at[enough[0]])
 
 

@@ -8,7 +8,7 @@ import polars as pl
 import pytest
 
 from s2s_assets.ranking import Components, assumed_components, pilot_components
-from s2s_assets.ranking.arrangement import regular
+from s2s_assets.ranking.arrangement import Arrangement, regular
 from s2s_assets.ranking.clusters import ClusteredScores
 from s2s_assets.ranking.components import positive
 from s2s_assets.ranking.ordinal import fit_ordinal
@@ -128,7 +128,7 @@ def test_parts_are_positive_and_none_is_said() -> None:
     for part in PARTS:
         assert np.linalg.eigvalsh(getattr(nothing, part)).min() > -1e-9
     assert sum("below zero" in note for note in nothing.notes) == sum(
-        not getattr(nothing, part).any() for part in PARTS
+        not getattr(nothing, part).any() for part in PARTS if part != "units"
     )
     assert any("below zero" in note for note in nothing.notes)
 
@@ -165,6 +165,39 @@ def test_pairs_on_a_prompt_share_entities_as_often_as_they_should() -> None:
     assert tour.resized(2 * n, n).shared == pytest.approx(regular(2 * n, n).shared)
     at_random = assumed_components(n, rater_sd=0, prompt_sd=1, pairs_per_prompt=n * (n - 1) / 2).arrangement
     assert at_random.resized(12, n).resized(36, n).shared == pytest.approx(at_random.shared)
+
+
+def test_a_study_s_own_shares_are_those_of_its_counts() -> None:
+    """Busy and idle raters, each taking whole prompts: every pair of them, both ways round."""
+    rng = np.random.default_rng(2)
+    busy = np.arange(1, 9) / 36
+    names = ("x", "y", "z")
+    rows = [
+        (f"r{r}", f"p{p:02d}", a, b, int(rng.integers(-3, 4)))
+        for p in range(30)
+        for r in rng.choice(8, 2, replace=False, p=busy)
+        for a, b in itertools.combinations(names, 2)
+    ]
+    found = pilot_components(frame_of(rows))
+    assert found.pilot is not None
+    assert found.arrangement.uneven_raters > 1.1
+    assert found.arrangement.clumping > 1
+    shares = found.arrangement.shares(found.pilot.raters, found.pilot.prompts, found.pilot.ratings_per_pair)
+    _, _, (problem,) = parts(rows)
+    squares = Overlaps.of(problem).squares
+    for share, kind in (
+        ("raters", "rater"),
+        ("prompts", "prompt"),
+        ("items", "item"),
+        ("units", "unit"),
+        ("noise", "self"),
+    ):
+        assert getattr(shares, share) == pytest.approx(squares[kind] / len(rows) ** 2), share
+
+
+def test_pairs_that_some_entities_have_more_of_stay_so() -> None:
+    lopsided = Arrangement(pairs_per_prompt=9, shared=0.6)
+    assert lopsided.resized(20, 9).shared == 0.6
 
 
 def test_other_numbers_of_pairs_agree_with_assuming_them() -> None:
