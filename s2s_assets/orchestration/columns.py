@@ -138,6 +138,7 @@ COLUMNS = {
     "resamples": "bootstrap resamples",
     "pairs": "differences of every two entities, with intervals",
     "draws": "strengths by entity and resample",
+    "agreement": "middle 95 % of the resamples' rank correlations with the other engines",
     "diagnostics": "misfits, order effect, influence, variance shares and more, of one fit",
     # clusters
     "k": "clusters asked for",

@@ -112,7 +112,7 @@ def bootstrap_cis(
         dropped = dropped_raters(rater_quality.frame)
         families, seed = folder.study.families, bootstrap_seed(folder.study)
         counting = sliceable(ratings.frame, folder.study)
-        drawn = bootstrap_boards(counting, fits, families, dropped, analysis.resamples, seed)
+        drawn = bootstrap_boards(counting, fits, families, dropped, analysis.resamples, seed, engines=True)
         return intervals_to_frame(diagnose_boards(counting, fits, drawn, families, dropped))
 
     stage = Stage(

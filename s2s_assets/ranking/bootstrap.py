@@ -14,16 +14,18 @@ from s2s_assets.ranking.coding import code_ratings
 from s2s_assets.ranking.counts import SCORES, Problem, Selection, select
 from s2s_assets.ranking.draws import Draws, draw
 from s2s_assets.ranking.elo import ELO_PER_STRENGTH, to_elo
+from s2s_assets.ranking.engines import agreement, engine_refits
 from s2s_assets.ranking.fits import Prepared, by_selection, entity_order, entity_ranks, none_if_nan, prepare
 from s2s_assets.ranking.intervals import bound_of, finite_ends, percentile_ends
 from s2s_assets.ranking.kernel import BLOCK, Counter, blocks
 from s2s_assets.ranking.ranks import rank_ranges
 from s2s_assets.ranking.records import BoardFit, BoardIntervals, EntityInterval, PairInterval
-from s2s_assets.ranking.refit import Refitter
+from s2s_assets.ranking.refit import Refit, Refitter
 from s2s_assets.ranking.sandwich import Sandwich, sandwich
 from s2s_assets.study import Floats, InputError, one_blas_thread
 
 Progress = Callable[[int], None]
+_ORDINAL = "ordinal"
 
 
 @one_blas_thread
@@ -35,6 +37,7 @@ def bootstrap_boards(
     resamples: int = 1000,
     seed: int = 0,
     progress: Progress | None = None,
+    engines: bool = False,
 ) -> tuple[BoardIntervals, ...]:
     """Intervals, differences, rank ranges, sandwich and draws of fits made from the same ratings.
 
@@ -45,6 +48,7 @@ def bootstrap_boards(
         dropped_raters: raters left out of the `cleaned` variant.
         resamples: number of resamples; 0 gives the sandwich alone.
         seed: of both streams.
+        engines: also resample the other engines, for the interval of their agreement with the ordinal fit.
         progress: called with the number of resamples done since the last call, once a selection and block.
 
     Returns:
@@ -60,10 +64,10 @@ def bootstrap_boards(
     for specs in by_selection(fit.spec for fit in fits):
         selection = select(coded, specs[0])
         boards = [board for spec in specs for board in prepare(spec, selection, coded, families or {})]
-        drawn = resample(selection, boards, draws, progress=progress)
+        refits = [{_ORDINAL: _refit(b), **(engine_refits(b.problem) if engines and resamples else {})} for b in boards]
+        drawn = _refit_all(selection, [board.problem for board in boards], refits, draws, progress=progress)
         for board, values in zip(boards, drawn, strict=True):
-            summary = summarise(board, values)
-            done[summary.fit] = summary
+            done[board.fit] = summarise(board, values.pop(_ORDINAL), values)
     unknown = [fit.fit for fit in fits if fit.fit not in done]
     if unknown:
         raise InputError(f"fits {', '.join(unknown)} were not made from these ratings; fit the boards again")
@@ -78,20 +82,40 @@ def resample(
     block: int = BLOCK,
 ) -> list[Floats]:
     """Strengths (E, resamples) of each board of one selection, by resample; see `refit.py` for ±inf and NaN."""
+    refits = [{_ORDINAL: _refit(board)} for board in boards]
+    found = _refit_all(selection, [board.problem for board in boards], refits, draws, progress, block)
+    return [values[_ORDINAL] for values in found]
+
+
+def _refit(board: Prepared) -> Refit:
+    return Refitter.of(board.problem, board.ordinal).refit
+
+
+def _refit_all(
+    selection: Selection,
+    problems: Sequence[Problem],
+    refits: Sequence[Mapping[str, Refit]],
+    draws: Draws,
+    progress: Progress | None = None,
+    block: int = BLOCK,
+) -> list[dict[str, Floats]]:
+    """Strengths (E, resamples) of each problem by each of its engines."""
     counter = Counter.of(selection, draws)
-    refitters = [Refitter.of(board.problem, board.ordinal) for board in boards]
-    values = [np.full((len(board.problem.entities), draws.resamples), np.nan) for board in boards]
+    shapes = [(len(problem.entities), draws.resamples) for problem in problems]
+    values = [{name: np.full(shape, np.nan) for name in by} for shape, by in zip(shapes, refits, strict=True)]
     for at in blocks(draws.resamples, block):
         counts = counter.count(at)
-        for board, refitter, drawn in zip(boards, refitters, values, strict=True):
-            drawn[:, at] = refitter.refit(board.problem.folded(counts))
+        for problem, by_engine, drawn in zip(problems, refits, values, strict=True):
+            own = problem.folded(counts)
+            for name, refit in by_engine.items():
+                drawn[name][:, at] = refit(own)
         if progress is not None:
             progress(counts.shape[1])
     return values
 
 
-def summarise(board: Prepared, draws: Floats) -> BoardIntervals:
-    """Everything that is read off the draws (E, resamples) of a board, entities in the fit's order."""
+def summarise(board: Prepared, draws: Floats, others: Mapping[str, Floats]) -> BoardIntervals:
+    """Everything that is read off the draws (E, resamples) of a board, by engine, entities in the fit's order."""
     ordinal = board.ordinal
     order = entity_order(ordinal)
     robust = sandwich(board.problem, ordinal)
@@ -103,6 +127,7 @@ def summarise(board: Prepared, draws: Floats) -> BoardIntervals:
         entities=_entities(board, draws, robust),
         pairs=_pairs(board.problem, ordinal.strengths, draws, undefined=ordinal.status == "undefined"),
         draws=draws[order],
+        agreement=tuple(agreement(engine, draws, other) for engine, other in others.items()),
     )
 
 

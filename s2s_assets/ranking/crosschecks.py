@@ -16,9 +16,9 @@ from s2s_assets.ranking.counts import SCORES, Problem
 from s2s_assets.ranking.diagnostic_records import OrderDifference
 from s2s_assets.ranking.elo import ELO_PER_STRENGTH
 from s2s_assets.ranking.ordinal import fit_counts
-from s2s_assets.ranking.ranks import average_ranks
+from s2s_assets.ranking.ranks import DECIMALS
 from s2s_assets.ranking.records import BoardFit
-from s2s_assets.study import Floats
+from s2s_assets.study import Bools, Floats
 
 EXPECTED_SPEARMAN = 0.99
 """Correlation with the ordinal fit that either engine is expected to reach; many close entities lower it."""
@@ -29,10 +29,14 @@ _VALUES = np.arange(SCORES) - 3.0
 
 def massey(problem: Problem) -> Floats:
     """Least-squares strengths (E,) in CMOS units, mean 0, of a connected problem."""
-    by_score = problem.counts.reshape(-1, SCORES, len(problem.pairs)).sum(axis=0)
     incidence = problem.incidence.toarray()
-    laplacian = incidence * by_score.sum(axis=0) @ incidence.T
-    return np.asarray(np.linalg.pinv(laplacian, hermitian=True) @ (incidence @ (_VALUES @ by_score)), np.float64)
+    matrix = incidence * problem.counts.sum(axis=0) @ incidence.T
+    return np.asarray(np.linalg.pinv(matrix, hermitian=True) @ (incidence @ margins(problem.counts)), np.float64)
+
+
+def margins(counts: Floats) -> Floats:
+    """(P, ...) sums of the scores of a pair's ratings, from counts (planes, P, ...)."""
+    return np.asarray(np.einsum("k,kp...->p...", _VALUES, _by_score(counts)), np.float64)
 
 
 def partial_margin_bt(problem: Problem) -> Floats:
@@ -41,22 +45,44 @@ def partial_margin_bt(problem: Problem) -> Floats:
     Raises:
         FitError: no convergence.
     """
-    by_score = problem.counts.reshape(-1, SCORES, len(problem.pairs)).sum(axis=0)
-    won = (_VALUES / 3 + 1) / 2
-    counts = np.zeros_like(by_score)
-    counts[-1], counts[0] = won @ by_score, (1 - won) @ by_score
-    return fit_counts(problem, counts).strengths
+    return fit_counts(problem, partial_wins(problem.counts)).strengths
+
+
+def partial_wins(counts: Floats) -> Floats:
+    """(7, P, ...) wins of a pair's first entity as counts of score 3, of its second of -3; from counts (planes, P, ...)."""
+    by_score, won = _by_score(counts), (_VALUES / 3 + 1) / 2
+    wins = np.zeros_like(by_score)
+    wins[-1] = np.einsum("k,kp...->p...", won, by_score)
+    wins[0] = np.einsum("k,kp...->p...", 1 - won, by_score)
+    return wins
+
+
+def _by_score(counts: Floats) -> Floats:
+    return np.asarray(counts.reshape(-1, SCORES, *counts.shape[1:]).sum(axis=0), np.float64)
 
 
 def spearman(x: Floats, y: Floats) -> float | None:
     """Rank correlation over the entries that both have; None with fewer than two, or where one has no spread."""
+    found = float(rank_correlations(x[:, None], y[:, None])[0])
+    return None if np.isnan(found) else found
+
+
+def rank_correlations(x: Floats, y: Floats) -> Floats:
+    """(B,) `spearman` of each column of x and y (E, B), NaN where there is none."""
     both = np.isfinite(x) & np.isfinite(y)
-    if both.sum() < 2:
-        return None
-    ranks = np.stack([average_ranks(x[both]), average_ranks(y[both])])
-    ranks -= ranks.mean(axis=1, keepdims=True)
-    spread = np.sqrt((ranks**2).sum(axis=1).prod())
-    return float(np.clip(ranks[0] @ ranks[1] / spread, -1.0, 1.0)) if spread > 0 else None
+    left, right = (_centred_ranks(values, both) for values in (x, y))
+    spread = np.sqrt((left**2).sum(axis=0) * (right**2).sum(axis=0))
+    with np.errstate(invalid="ignore"):
+        return np.asarray(np.clip((left * right).sum(axis=0) / np.where(spread > 0, spread, np.nan), -1.0, 1.0))
+
+
+def _centred_ranks(values: Floats, counted: Bools) -> Floats:
+    """(E, B) ranks among those counted in a column, ties sharing their mean, less the mean rank; 0 for the others."""
+    values = np.where(counted, np.round(values, DECIMALS), np.nan)
+    ranks = np.zeros(values.shape)
+    for other in values:
+        ranks += np.where(other < values, 1.0, np.where(other == values, 0.5, 0.0))
+    return np.where(counted, ranks - counted.sum(axis=0) / 2, 0.0)
 
 
 def order_differences(fit: BoardFit) -> tuple[OrderDifference, ...]:

@@ -8,7 +8,14 @@ import numpy as np
 import polars as pl
 
 from s2s_assets.ranking.diagnostic_records import Diagnostics
-from s2s_assets.ranking.records import BoardFit, BoardIntervals, EntityFit, EntityInterval, PairInterval
+from s2s_assets.ranking.records import (
+    BoardFit,
+    BoardIntervals,
+    EngineAgreement,
+    EntityFit,
+    EntityInterval,
+    PairInterval,
+)
 from s2s_assets.ranking.spec import FitSpec
 from s2s_assets.ranking.structs import record_of, struct_of
 
@@ -100,6 +107,7 @@ INTERVALS_SCHEMA: dict[str, pl.DataType | type[pl.DataType]] = {
         )
     ),
     "draws": pl.List(_FLOATS),
+    "agreement": pl.List(struct_of(EngineAgreement)),
     "diagnostics": struct_of(Diagnostics),
 }
 """Columns of `bootstrap_cis`, one row a fit; a draw is null without a value, and may be ±infinite."""
@@ -126,6 +134,7 @@ def intervals_to_frame(intervals: Sequence[BoardIntervals]) -> pl.DataFrame:
             "reason": i.reason,
             "entities": [asdict(e) for e in i.entities],
             "pairs": [asdict(p) for p in i.pairs],
+            "agreement": [asdict(a) for a in i.agreement],
             "diagnostics": None if i.diagnostics is None else asdict(i.diagnostics),
         }
         for i in intervals
@@ -184,5 +193,6 @@ def _intervals(row: dict[str, Any], draws: pl.Series) -> BoardIntervals:
         entities=tuple(EntityInterval(**e) for e in row["entities"]),
         pairs=tuple(PairInterval(**p) for p in row["pairs"]),
         draws=np.array(values, np.float64).reshape(len(row["entities"]), row["resamples"]),
+        agreement=tuple(EngineAgreement(**a) for a in row.get("agreement") or ()),
         diagnostics=None if row["diagnostics"] is None else record_of(Diagnostics, row["diagnostics"]),
     )

@@ -294,15 +294,20 @@ def _quadratic(matrix: Floats, weight: Floats) -> Floats:
 
 def _information(terms: Terms, weight: Floats, borders: Sequence[Floats], threshold_block: Floats) -> Floats:
     """(E + T, E + T, B): the weighted Laplacian of the pairs, bordered by the thresholds."""
-    n_entities, (i, j) = terms.incidence.shape[0], terms.pairs.T
-    n = n_entities + len(borders)
-    information = np.zeros((n, n, weight.shape[1]))
-    information[i, j] = information[j, i] = -weight
-    information[range(n_entities), range(n_entities)] = -information[:n_entities, :n_entities].sum(axis=1)
+    n_entities = terms.incidence.shape[0]
+    information = laplacian(terms.pairs, weight, n_entities, len(borders))
     for t, border in enumerate(borders, n_entities):
         information[:n_entities, t] = information[t, :n_entities] = -border
     information[n_entities:, n_entities:] = threshold_block
     return information
+
+
+def laplacian(pairs: Ints, weight: Floats, n: int, beside: int = 0) -> Floats:
+    """(n + beside, n + beside, B): the Laplacian of `n` nodes joined by weighted pairs (P, B), with room beside it."""
+    (i, j), filled = pairs.T, np.zeros((n + beside, n + beside, weight.shape[1]))
+    filled[i, j] = filled[j, i] = -weight
+    filled[range(n), range(n)] = -filled[:n, :n].sum(axis=1)
+    return filled
 
 
 def cell_scores(terms: Terms, strengths: Floats, thresholds: Floats) -> csr_array:

@@ -126,7 +126,7 @@ def rank(
     specs = _specs(ratings, wanted, by, slice)
     wholes = list(dict.fromkeys(whole_of(spec) for spec in specs))  # what slices are compared with
     boards = fit_boards(ratings, [*specs, *(w for w in wholes if w not in specs)], families)
-    found = bootstrap_boards(ratings, boards, families, resamples=resamples, seed=seed, progress=progress)
+    found = bootstrap_boards(ratings, boards, families, resamples=resamples, seed=seed, progress=progress, engines=True)
     found = diagnose_boards(ratings, boards, found, families)
     fits = tuple(fit for fit in boards if fit.spec in specs)
     intervals = found[: len(fits)]
@@ -257,6 +257,7 @@ def _fit_json(fit: BoardFit, intervals: BoardIntervals) -> dict[str, Any]:
             "massey": {e.entity: e.massey for e in fit.entities},
             "partial_margin_bt": {e.entity: e.partial_margin_bt for e in fit.entities},
             "spearman": {"massey": fit.spearman_massey, "partial_margin_bt": fit.spearman_partial_margin_bt},
+            "spearman_intervals": {a.engine: [a.spearman_low, a.spearman_high] for a in intervals.agreement},
             "reason": cross_check_reason(fit, intervals),
         },
         "diagnostics": plain(intervals.diagnostics),

@@ -12,23 +12,14 @@ import numpy as np
 
 from s2s_assets.study import Floats, Ints
 
-_ROUNDING = 9
-"""Decimals of a strength that count in comparisons."""
+DECIMALS = 9
+"""Of a strength that count in comparisons."""
 _LOW, _HIGH = 0.025, 0.975
-
-
-def average_ranks(values: Floats) -> Floats:
-    """Ranks 1..n of finite values, ties sharing their mean."""
-    rounded = np.round(values, _ROUNDING)
-    ordered = np.sort(rounded)
-    first = np.searchsorted(ordered, rounded, side="left")
-    last = np.searchsorted(ordered, rounded, side="right")
-    return (first + last + 1) / 2
 
 
 def estimate_ranks(strengths: Floats, levels: Floats) -> Ints:
     """Ranks (E,), 1 = best, of strengths (NaN where unbounded) and unbounded levels (0 for the rest)."""
-    s = np.round(np.where(np.isnan(strengths), 0.0, strengths), _ROUNDING)
+    s = np.round(np.where(np.isnan(strengths), 0.0, strengths), DECIMALS)
     key = np.stack([levels, s])
     ahead = (key[0][:, None] < key[0]) | ((key[0][:, None] == key[0]) & (key[1][:, None] < key[1]))
     return np.asarray(1 + ahead.sum(axis=1), np.int64)
@@ -45,7 +36,7 @@ def rank_ranges(draws: Floats, ranks: Ints) -> tuple[Ints, Ints]:
 
 def _draw_ranks(draws: Floats) -> tuple[Ints, Ints]:
     """Best and worst rank (E, B) of each entity in each draw."""
-    rounded = np.round(draws, _ROUNDING)
+    rounded = np.round(draws, DECIMALS)
     n_entities = len(draws)
     best, worst = np.ones(draws.shape, np.int64), np.full(draws.shape, n_entities)
     for other in range(n_entities):

@@ -122,6 +122,18 @@ class PairInterval:
 
 
 @dataclass(frozen=True)
+class EngineAgreement:
+    """How far another engine agrees with the ordinal fit over the resamples."""
+
+    engine: str
+    """`massey` or `partial_margin_bt`."""
+    spearman_low: float | None
+    """2.5th and 97.5th percentile of the rank correlations; None where too few resamples have one."""
+    spearman_high: float | None
+    valid_resamples: int
+
+
+@dataclass(frozen=True)
 class BoardIntervals:
     """The uncertainty of one fit, entities in the fit's order."""
 
@@ -133,5 +145,7 @@ class BoardIntervals:
     pairs: tuple[PairInterval, ...]
     draws: Floats
     """(entities, resamples) strengths; NaN where the resample has no value."""
+    agreement: tuple[EngineAgreement, ...] = ()
+    """Empty where the other engines were not resampled."""
     diagnostics: Diagnostics | None = None
     """None until `diagnose_boards` has looked at the fit."""

@@ -13,6 +13,7 @@ lost are merged in it, as in any data. Strengths are shifted so that, over the e
 resample and in the full data, the means of the two agree: else losing a top entity would move all others.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -34,6 +35,8 @@ from s2s_assets.ranking.likelihood import (
 from s2s_assets.ranking.ordinal import SINGULAR, OrdinalFit, fit_counts
 from s2s_assets.study import Bools, Floats, Ints
 
+Refit = Callable[[Floats], Floats]
+"""Strengths (E, B) of resampled counts (planes, P, B)."""
 _STEP_TOLERANCE = 5e-5
 _MAX_STEPS = 15
 _FAR = 30.0
@@ -70,7 +73,7 @@ class Refitter:
         """Strengths (E, B) of resampled counts (planes, P, B); ±inf separated, NaN without a value."""
         if counts.shape[2] == 1:  # numpy adds up a single column in another order
             return self.refit(np.repeat(counts, 2, axis=2))[:, :1]
-        kept, present = _largest_component(self.problem, counts)
+        kept, present = largest_component(self.problem, counts)
         values = np.full((len(self.problem.entities), counts.shape[2]), np.nan)
         used = _patterns(kept)
         for pattern in np.unique(used, axis=1).T:
@@ -233,7 +236,7 @@ def _patterns(counts: Floats) -> Bools:
     return np.asarray(used.reshape(-1, counts.shape[2]), bool)
 
 
-def _largest_component(problem: Problem, counts: Floats) -> tuple[Floats, Bools]:
+def largest_component(problem: Problem, counts: Floats) -> tuple[Floats, Bools]:
     """Counts without the pairs outside each resample's largest component, and its entities (E, B)."""
     rated = counts.sum(axis=0)
     degree = abs(problem.incidence) @ rated

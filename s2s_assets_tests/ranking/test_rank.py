@@ -62,7 +62,7 @@ def test_documents_have_every_key_and_no_nan(name: str) -> None:
             assert set(e) == ENTITY_KEYS
             assert e["rank_low"] <= e["rank"] <= e["rank_high"]
         assert set(fit["pairs"][0]) == PAIR_KEYS
-        assert set(fit["cross_checks"]) == {"massey", "partial_margin_bt", "spearman", "reason"}
+        assert set(fit["cross_checks"]) == {"massey", "partial_margin_bt", "spearman", "spearman_intervals", "reason"}
 
 
 def test_ridge_is_given_only_where_it_is_needed() -> None:
