@@ -12,7 +12,7 @@ from s2s_assets.calibration.budget_files import Budget, foretold_of_pilot, write
 from s2s_assets.calibration.budget_text import show
 from s2s_assets.calibration.goals import Decided, Within
 from s2s_assets.ranking import ELO_PER_STRENGTH, Components, assumed_components, pilot_components
-from s2s_assets.ratings import Reading, reading_options
+from s2s_assets.ratings import Reading, by_option, families_option, reading_options
 from s2s_assets.study import OVERALL, By, InputError, PilotError, families_of
 from s2s_assets.study.console import emit, guard, json_option, progress, remark, writing
 
@@ -61,14 +61,8 @@ def _counts(_context: click.Context, _option: click.Parameter, text: str | None)
 @click.option("--ratings-per-rater", type=click.FloatRange(min=1), help="A rater gives at most so many, on average.")
 @click.option("--even", is_flag=True, help="All raters equally busy; by default they are as uneven as in the pilot.")
 @click.option("--rubric", help="The pilot's rubric. Default: overall, or the only one.")
-@click.option(
-    "--by",
-    type=click.Choice(["config", "model", "voice", "thinking", "family"]),
-    default="config",
-    show_default=True,
-    help="What is ranked; all but config need config keys.",
-)
-@click.option("--families", type=click.Path(path_type=Path), help="YAML, family: [models]. Default: the study's.")
+@by_option
+@families_option
 @reading_options
 @click.option("--out", type=click.Path(path_type=Path, file_okay=False), help="Folder for the table and the plots.")
 @json_option

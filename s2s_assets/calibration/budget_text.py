@@ -1,6 +1,7 @@
 """A budget as tables and words for the terminal."""
 
 import sys
+from collections.abc import Iterator
 
 from rich.table import Table
 
@@ -23,7 +24,7 @@ _UNEVEN = 0.9
 
 def show(found: Budget) -> None:
     """Print what the pilot has, what is asked, and what each number of raters and prompts comes to."""
-    for line in (_pilot(found), _effects(found), _goal(found)):
+    for line in (*_pilot(found), _effects(found), _goal(found)):
         people.print(line)
     for note in found.components.notes:
         people.print(f"  note: {note}")
@@ -32,27 +33,24 @@ def show(found: Budget) -> None:
         people.print("* no other line needs at most as many raters, prompts and ratings, and fewer of one")
 
 
-def _pilot(found: Budget) -> str:
-    components, source = found.components, found.source
-    board = f"{source['rubric']} by {source['by']}: " if source.get("rubric") else ""
-    pilot, half = components.pilot, widest(components)
+def _pilot(found: Budget) -> Iterator[str]:
+    components, source, pilot = found.components, found.source, found.components.pilot
+    planned = f"{components.arrangement.pairs_per_prompt:.3g} pairs a prompt"
     if pilot is None:
-        pairs = f"{components.arrangement.pairs_per_prompt:.3g} pairs a prompt"
-        return f"assumed: {plural(len(components.entities), 'entity', 'entities')}, {pairs}"
-    own = pilot.pairs_per_prompt
-    has = (
-        "no interval"
-        if half is None
-        else (f"widest 95 % interval ±{half[0]:.0f} Elo ({half[1]}), ±{found.foretold:.0f} foretold for its size")
-    )
+        yield f"assumed: {plural(len(components.entities), 'entity', 'entities')}, {planned}"
+        return
     few = pilot.effective_raters < _UNEVEN * pilot.raters
     uneven = f" (worth {pilot.effective_raters:.0f} equally busy ones)" if few else ""
-    planned = components.arrangement.pairs_per_prompt
-    return (
-        f"{board}a pilot of {plural(pilot.ratings, 'rating')}, {plural(pilot.raters, 'rater')}{uneven}, "
-        f"{plural(pilot.prompts, 'prompt')}, {own:.3g} pairs a prompt, {pilot.ratings_per_pair:.3g} ratings a pair; {has}"
-        f"{'' if planned == own else f'; designs with {planned:.3g} pairs a prompt'}"
+    yield (
+        f"{source['rubric']} by {source['by']}: a pilot of {plural(pilot.ratings, 'rating')}, "
+        f"{plural(pilot.raters, 'rater')}{uneven}, {plural(pilot.prompts, 'prompt')}, "
+        f"{pilot.pairs_per_prompt:.3g} pairs a prompt, {pilot.ratings_per_pair:.3g} ratings a pair"
     )
+    half = widest(components)
+    if half is not None:
+        yield f"its widest 95 % interval: ±{half[0]:.0f} Elo ({half[1]}); foretold for its size: ±{found.foretold:.0f}"
+    if components.arrangement.pairs_per_prompt != pilot.pairs_per_prompt:
+        yield f"planned with {planned}"
 
 
 def _effects(found: Budget) -> str:

@@ -9,7 +9,7 @@ import click
 from s2s_assets.leaderboard.ranking_files import write_ranking
 from s2s_assets.leaderboard.ranking_text import show
 from s2s_assets.ranking import FitSpec, rank, rank_specs
-from s2s_assets.ratings import Reading, reading_options
+from s2s_assets.ratings import Reading, by_option, families_option, reading_options
 from s2s_assets.study import By, RatingsError, families_of, read_groups
 from s2s_assets.study.console import emit, guard, json_option, progress, remark, writing
 
@@ -20,13 +20,7 @@ _NOT_HERE = ("file_row", "excluded_by")
 @click.command()
 @click.argument("file", type=click.Path(path_type=Path))
 @click.option("--rubric", "rubrics", multiple=True, help="Rank by this rubric; repeatable. Default: all.")
-@click.option(
-    "--by",
-    type=click.Choice(["config", "model", "voice", "thinking", "family"]),
-    default="config",
-    show_default=True,
-    help="What is ranked; all but config need config keys.",
-)
+@by_option
 @click.option(
     "--slice",
     "dimension",
@@ -37,7 +31,7 @@ _NOT_HERE = ("file_row", "excluded_by")
 @click.option("--resamples", type=click.IntRange(min=0), default=1000, show_default=True, help="0: no bootstrap.")
 @click.option("--seed", type=int, default=0, show_default=True, help="Of the resampling.")
 @reading_options
-@click.option("--families", type=click.Path(path_type=Path), help="YAML, family: [models]. Default: the study's.")
+@families_option
 @click.option(
     "--voices", type=click.Path(path_type=Path), help="YAML, kind: [model|voice], to slice by. Default: voices' names."
 )

@@ -6,7 +6,7 @@ from s2s_assets.ratings.export import export_ratings
 from s2s_assets.ratings.files import RatingsFile, RepeatsRule, read_ratings
 from s2s_assets.ratings.layouts import Layout
 from s2s_assets.ratings.leases import Assignment, Handout, expire_leases, heartbeat, media_blob
-from s2s_assets.ratings.options import columns_option, scores_option
+from s2s_assets.ratings.options import by_option, columns_option, families_option, scores_option
 from s2s_assets.ratings.planted import plant, planted_strengths
 from s2s_assets.ratings.quality import QUALITY_VERSION, RATER_QUALITY, QualityRules, rater_quality_table
 from s2s_assets.ratings.reading import Reading, reading_options
@@ -34,11 +34,13 @@ __all__ = [
     "RepeatsRule",
     "Settled",
     "as_written",
+    "by_option",
     "columns_option",
     "enrol",
     "exclude",
     "expire_leases",
     "export_ratings",
+    "families_option",
     "heartbeat",
     "import_ratings",
     "media_blob",

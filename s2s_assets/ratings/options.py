@@ -1,6 +1,7 @@
 """How a command is told what a ratings file calls things: `--columns rater=worker,prompt=item`, `--scores 'left=1,tie=0'`."""
 
 from collections.abc import Iterator
+from pathlib import Path
 
 import click
 
@@ -46,3 +47,13 @@ columns_option = click.option(
     "--columns", callback=read_columns, help="The file's names for columns: rater=worker,prompt=item."
 )
 scores_option = click.option("--scores", callback=read_scores, help="What score labels mean: left=1,tie=0,right=-1.")
+by_option = click.option(
+    "--by",
+    type=click.Choice(["config", "model", "voice", "thinking", "family"]),
+    default="config",
+    show_default=True,
+    help="What is ranked; all but config need config keys.",
+)
+families_option = click.option(
+    "--families", type=click.Path(path_type=Path), help="YAML, family: [models]. Default: the study's."
+)
