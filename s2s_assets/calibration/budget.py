@@ -1,9 +1,9 @@
 """How many raters, prompts and ratings of a pair a study needs: a search over what `foretell.py` foretells.
 
-For each number of raters and prompts: the smallest number m of ratings of a pair that reaches every goal (more never widen an
-interval, so by bisection up to m = R, or to what a rater may give), or which parts of the variance alone are too
-much already. Among the choices that reach the goals, one is *efficient* where no other needs at most as many raters,
-prompts and ratings, and fewer of one.
+For each number of raters and prompts: the smallest number m of ratings of a pair that reaches every goal (more never
+widen an interval, so by bisection up to m = R, or to what a rater may give), or which parts of the variance alone are
+too much already. Among the choices that reach the goals, one is *efficient* where no other needs at most as many
+raters, prompts and ratings, and fewer of one.
 """
 
 import itertools

@@ -5,19 +5,19 @@
     V = ρ_R A_R + ρ_P A_P + ρ_I A_I + ρ_U A_U + ρ_0 A_0,
     ρ_R = c_R / R,  ρ_P = c_P / P,  ρ_I = 1 / (P K),  ρ_U = (1 + ν) / N,  ρ_0 = 1 / N,  N = P K m,
 
-with the parts A per rating of `ranking.components` (what a rater, a prompt, a pair on a prompt, a rater on a prompt, and
-chance add), from a pilot or from assumptions. c_R = R Σ n_r² / N² >= 1 says how unevenly raters are busy, c_P the same of prompts; both
-stay as in the pilot, so R / c_R is the effective number of raters. ν, the other ratings that a rater gives on the same
-prompt, is what handing out at random gives, (c_R N / R - 1) (K - 1) / (P K - 1), and what the pilot had beyond it. More
-ratings shrink the noise alone; what raters, prompts and pairs on prompts add stays, and is all that is left in the end.
-A rater rates a pair once, so m <= R, and m = R is the most that R raters and P prompts can tell.
+with the parts A per rating of `ranking.components` (what a rater, a prompt, a pair on a prompt, a rater on a prompt,
+and chance add), from a pilot or from assumptions. c_R = R Σ n_r² / N² >= 1 says how unevenly raters are busy, c_P the
+same of prompts; both stay as in the pilot, so R / c_R is the effective number of raters. ν, the other ratings that a
+rater gives on the same prompt, is what handing out at random gives, (c_R N / R - 1) (K - 1) / (P K - 1), and what the
+pilot had beyond it. More ratings of a pair shrink the last two parts; what raters, prompts and pairs on prompts add is
+left in the end. A rater rates a pair once, so m <= R, and m = R is the most that R raters and P prompts can tell.
 
 **Interval.** Half-width = t · se with the 0.975 quantile of t on min(R, P) - 1 degrees, as the sandwich has it; "every
-interval" is that of the entity with the largest se. The bootstrap's is wider: product weights of raters and prompts count
-whatever lies within a unit three times, so V + 2 V_unit with V_unit = ((A_0 + A_I) + (1 + ν) (A_R + A_P + A_U)) / N,
-times 1.96.
+interval" is that of the entity with the largest se. The bootstrap's is wider: product weights of raters and prompts
+count whatever lies within a unit three times, so V + 2 V_unit with V_unit = ((A_0 + A_I) + (1 + ν) (A_R + A_P + A_U)) /
+N, times 1.96.
 
-Numbers are exact to first order; the pilot's chance is in them. What raters or prompts add has a relative standard error of
+Exact to first order, and with the pilot's chance in it. What raters or prompts add has a relative standard error of
 about √(2 / (G - 1)) for one entity with G of them, less for the mean of many; the worst of many entities is taken as
 wider than it is rather than narrower.
 """

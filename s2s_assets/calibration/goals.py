@@ -2,9 +2,9 @@
 
 **Power.** For a true difference δ of two entities with standard error se, the two-sided test at 5 % decides with
 probability P(|T| > q), T noncentral t with noncentrality δ / se on the same degrees; q is the quantile of t, or for all
-pairs together that of the largest |t| (`ranking.simultaneous`, whose degrees are those of effective numbers). Of the pilot's own pair δ is the *observed* difference,
-which is no better known than its interval and, where the pair was chosen for it, too large. Without a pair, δ is
-asked of the two entities that are hardest to tell apart.
+pairs together that of the largest |t| (`ranking.simultaneous`, whose degrees are those of effective numbers). Of the
+pilot's own pair δ is the *observed* difference, which is no better known than its interval and, where the pair was
+chosen for it, too large. Without a pair, δ is asked of the two entities that are hardest to tell apart.
 """
 
 import math

@@ -4,9 +4,9 @@ Of two different pairs on a prompt, E entities and K pairs, the mean number of e
 
     ω = Σ_e d_e (d_e - 1) / (K (K - 1)),
 
-d_e being the pairs of entity e on the prompt, D = 2 K / E on average: 4 / (E + 1) for pairs chosen at random, and
-E D (D - 1) / (K (K - 1)) where every entity has D. For another K the spread of d_e keeps its place between these two;
-where some entities are paired more than others, ω is above chance and stays as it is, as it does for pairs chosen at random.
+d_e being the pairs of entity e on the prompt, D = 2 K / E on average: 4 / (E + 1) for pairs chosen at random, and E D
+(D - 1) / (K (K - 1)) where every entity has D. For another K the spread of d_e keeps its place between these two; where
+some entities are paired more than others, ω is above chance and stays as it is, as it does for pairs chosen at random.
 """
 
 from dataclasses import dataclass, replace

@@ -1,23 +1,24 @@
 """The parts of the variance without a pilot: from assumed spreads of raters' and prompts' effects.
 
-Assumed is the model from which studies are simulated elsewhere here: rater r compares i and j on prompt p from the latent gap
+Assumed is the model from which studies are simulated elsewhere here: rater r compares i and j on prompt p from the
+latent gap
 
     z = s_i - s_j + u_ri - u_rj + v_pi - v_pj + e,
 
-u and v normal with standard deviations σ_u and σ_v, independent between entities, e standard logistic, strengths the normal
-quantiles of a given spread, all pairs equally often. Nothing is drawn:
+u and v normal with standard deviations σ_u and σ_v, independent between entities, e standard logistic, strengths the
+normal quantiles of a given spread, all pairs equally often. Nothing is drawn:
 
 * P(Y | i, j) over raters and prompts is the integral of the model over u and v (Gauss-Hermite), whose variance in a gap
-  is 2σ_u² + 2σ_v². The ordinal fit to these probabilities is what a very large study would find: the scale that
-  people see, a little narrower than s (Zeger, Liang & Albert 1988). All that follows is in its units.
+  is 2σ_u² + 2σ_v². The ordinal fit to these probabilities is what a very large study would find: the scale that people
+  see, a little narrower than s (Zeger, Liang & Albert 1988). All that follows is in its units.
 * Its scores give the influence φ of each (pair, score), as in `components.py`, and C_1 as the mean of φφ'.
-* b_ij = E[x · E[φ | gap + x]] / Var x, with x the effects in a gap, is what a unit of gap adds to φ on average. To first order
-  in u and v, with x_ij the pair's incidence vector, f the share of a pair and G = Σ f b_ij x_ij',
+* b_ij = E[x · E[φ | gap + x]] / Var x, with x the effects in a gap, is what a unit of gap adds to φ on average. To
+  first order in u and v, with x_ij the pair's incidence vector, f the share of a pair and G = Σ f b_ij x_ij',
 
       A_R = σ_u² G G',   C_I = 2σ_v² Σ f b_ij b_ij',   C_P = σ_v² (G G' - 2 Σ f² b_ij b_ij') / (1 - Σ f²) · ω / ω_random,
 
-  since two ratings of one rater have independent pairs, of one prompt different ones, with ω entities in common
-  (`arrangement.py`).
+since two ratings of one rater have independent pairs, of one prompt different ones, with ω entities in common
+(`arrangement.py`).
 
 There is no effect of a rater on a prompt, and no rater or prompt is busier than others.
 """

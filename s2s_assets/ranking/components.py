@@ -14,29 +14,31 @@ and what two ratings have in common decides what their product is on average. Tw
     everything   (one rating with itself)       C_1 = A_R + A_P + A_I + A_U + A_0
 
 and products of ratings that share nothing average to 0. This is the two-facet G study of generalizability theory
-(Cronbach et al. 1972; Brennan 2001) with influences in the place of scores. With n_g the ratings of each rater, prompt, item, unit,
+(Cronbach et al. 1972; Brennan 2001) with influences in the place of scores. With n_g the ratings of each rater, prompt,
+item, unit,
 
     Var ŝ = Σ_k ρ_k A_k,    ρ_k = Σ_g n_g² / N²,    ρ_0 = 1/N,
 
-so a part shrinks with its own effective number of clusters 1/ρ_k = N² / Σ n_g², which is below their number where
-loads are unequal, and not with any other. A_R is what raters' tastes add: entity by entity (then it is their covariance, since a
-rater with many ratings averages over pairs) or pair by pair (then only as often as a rater meets the pair again). A_I is what a
-prompt does to the *same* pair beyond what it does to others: much, since two ratings of one pair share both responses
-and two ratings of other pairs share one response at most.
+so a part shrinks with its own effective number of clusters 1/ρ_k = N² / Σ n_g², which is below their number where loads
+are unequal, and with nothing else. A_R is what raters' tastes add: entity by entity (then it is their covariance,
+since a rater with many ratings averages over pairs) or pair by pair (then only as often as a rater meets the pair
+again). A_I is what a prompt does to the *same* pair beyond what it does to others: much, since two ratings of one pair
+share both responses and two ratings of other pairs share one response at most.
 
 **Estimate.** Method of moments: the mean product of fitted influences over all pairs of ratings of each kind, the kinds
 disjoint, from the sums within clusters. A rater's second rating of one pair on one prompt is in no kind. Fitted scores
 add up to zero, which takes V, the whole variance, from every mean product: V = V₀ / (1 - s) is added to each, where V₀
-is the sandwich without its factors and s the share of pairs of ratings that are in a cluster together. (With one way of clustering that
-is the factor G / (G - 1).) Each part is then made positive: negative eigenvalues are set to 0 and the others scaled so
-that the trace, which is estimated best, stays; a part with a negative trace is 0, which is said (but for A_U: the pairs of one
-rater on one prompt overlap less than those on many, so that without any effect of its own it comes out just below zero).
+is the sandwich without its factors and s the share of pairs of ratings that are in a cluster together. (With one way of
+clustering that is the factor G / (G - 1).) Each part is then made positive: negative eigenvalues are set to 0 and the
+others scaled so that the trace, which is estimated best, stays; a part with a negative trace is 0, which is said (but
+for A_U: the pairs of one rater on one prompt overlap less than those on many, so that without any effect of its own it
+comes out just below zero).
 
-**What a pilot cannot tell.** Where hardly any pair on a prompt has a second rater, C_I is taken from C_P, or the other way
-round where prompts have one pair only: for a prompt's effects on entities that are independent of one another
-C_P = C_I · ω / 4, ω being the mean number of entities that two different pairs of a prompt have in common (their
-incidence vectors have x'y = ±1 where they share one, and x'x = 2). Where hardly any rater has two pairs on a prompt, A_U is
-part of the noise.
+**What a pilot cannot tell.** Where hardly any pair on a prompt has a second rater, C_I is taken from C_P, or the other
+way round where prompts have one pair only: for a prompt's effects on entities that are independent of one another C_P =
+C_I · ω / 4, ω being the mean number of entities that two different pairs of a prompt have in common (their incidence
+vectors have x'y = ±1 where they share one, and x'x = 2). Where hardly any rater has two pairs on a prompt, A_U is part
+of the noise.
 
 Assumed: pairs are given to raters without regard to who they are; the mix of pairs stays as it is; ratings are many
 enough for H to be near its mean. Other raters and prompts come from the same populations.
