@@ -296,7 +296,8 @@ def raters(sources: Sources) -> Section | None:
     if quality is not None and not quality.is_empty():
         tables += [
             cross_checks.quality_table(quality, rubrics_of, sources.caption("Agreement and order effect")),
-            cross_checks.flag_table(quality, sources.caption("Raters flagged, by rule")),
+            cross_checks.collapse_table(quality, sources.caption("Questions answered as one")),
+            cross_checks.flag_table(quality, sources.caption("Raters and answers flagged, by rule")),
         ]
     if exclusions:
         tables.append(cross_checks.exclusion_table(exclusions, sources.caption("Answers left out, by rule")))

@@ -1,24 +1,28 @@
 """Tables that set the primary fit beside the two other engines, and tables about the raters."""
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import polars as pl
 
 from s2s_assets.leaderboard.board import FIT_KEYS
 from s2s_assets.leaderboard.inputs import Facts
 from s2s_assets.leaderboard.layout import Cell, Head, Table
-from s2s_assets.leaderboard.numbers import counted, fixed
+from s2s_assets.leaderboard.numbers import counted, fixed, interval
 from s2s_assets.leaderboard.page_tables import figure
 from s2s_assets.leaderboard.sources import Sources
 from s2s_assets.ranking import EXPECTED_SPEARMAN
 
 MEASURES = {
     "alpha": "Agreement (Krippendorff's alpha)",
-    "alpha_cleaned": "Agreement without flagged raters",
+    "alpha_cleaned": "Agreement, cleaned",
+    "kappa": "Between the two orders (quadratic kappa)",
+    "icc_mean": "Reliability of a pair's mean (ICC)",
     "order_effect": "Order effect (mean score, above 0 for the second heard)",
     "heavy_rater_share": "Share of the busiest rater",
 }
-"""Measures of `rater_quality` in people's words, in the order of their columns."""
+"""Measures of `rater_quality` in people's words, in the order of their columns; the others are in the table alone."""
+_FLAGGED = {"rater": "raters", "rating": "answers"}
 ENGINES = {"strength": "Ordinal BT", "massey": "Massey", "partial_margin_bt": "Partial-margin BT"}
 
 
@@ -80,26 +84,45 @@ def quality_table(quality: pl.DataFrame, rubrics: Sequence[str], caption: str) -
     """What is known of the answers as a whole and by rubric, a column a measure; nothing about a single rater."""
     kept = quality.filter(pl.col("scope").is_in(["study", "rubric"]))
     there = set(kept["measure"])
-    measures = [*(m for m in MEASURES if m in there), *sorted(there - MEASURES.keys())]
+    measures = [m for m in MEASURES if m in there]
     found = {("" if r["scope"] == "study" else r["name"], r["measure"]): r for r in kept.iter_rows(named=True)}
-    heads = (Head("Of", "name"), *(Head(MEASURES.get(m, m.replace("_", " "))) for m in measures), Head("Answers"))
+    heads = (Head("Of", "name"), *(Head(MEASURES[m]) for m in measures), Head("Answers"))
     rows = []
     for of in ("", *rubrics):
-        here = [found.get((of, m), {"value": None, "n": None}) for m in measures]
+        here = [found.get((of, m), {"value": None, "low": None, "n": None}) for m in measures]
         n = max((f["n"] for f in here if f["n"] is not None), default=None)
         if n is not None:
             name = Cell(of.replace("_", " ") or "all questions")
-            rows.append((name, *(Cell(figure(f["value"]), f["value"]) for f in here), Cell(counted(n), n)))
+            rows.append((name, *(_measured(f) for f in here), Cell(counted(n), n)))
     return Table("quality", caption, heads, tuple(rows))
 
 
-def flag_table(quality: pl.DataFrame, caption: str) -> Table:
-    """Raters flagged by each rule, counted."""
-    flagged = quality.filter((pl.col("scope") == "rater") & pl.col("flag").is_not_null())
-    counts = flagged.group_by("flag", "effect").agg(pl.col("name").n_unique().alias("raters")).sort("flag", "effect")
-    heads = (Head("Rule", "name"), Head("Effect", "text"), Head("Raters"))
+def _measured(row: Mapping[str, Any]) -> Cell:
+    """A value with its interval, where it has one."""
+    text = figure(row["value"])
+    return Cell(text if row["low"] is None else f"{text} ({interval(row['low'], row['high'], 3)})", row["value"])
+
+
+def collapse_table(quality: pl.DataFrame, caption: str) -> Table:
+    """Pairs of questions that are answered as one, with the share of tasks in which both got one score."""
+    flagged = quality.filter((pl.col("scope") == "questions") & pl.col("flag").is_not_null())
+    heads = (Head("Questions", "name"), Head("Same score"), Head("Tasks"))
     rows = tuple(
-        (Cell(r[0].replace("_", " ")), Cell(r[1] or "report"), Cell(counted(r[2]), r[2])) for r in counts.iter_rows()
+        (Cell(name.replace("_", " ").replace("|", "and")), Cell(figure(value), value), Cell(counted(n), n))
+        for name, value, n in flagged.select("name", "value", "n").iter_rows()
+    )
+    return Table("collapse", caption, heads, rows)
+
+
+def flag_table(quality: pl.DataFrame, caption: str) -> Table:
+    """Raters, and single answers, flagged by each rule, counted."""
+    flagged = quality.filter(pl.col("scope").is_in(list(_FLAGGED)) & pl.col("flag").is_not_null())
+    names = pl.col("name").n_unique().alias("names")
+    counts = flagged.group_by("flag", "effect", "scope").agg(names).sort("flag", "effect", "scope")
+    heads = (Head("Rule", "name"), Head("Effect", "text"), Head("Of", "text"), Head("Flagged"))
+    rows = tuple(
+        (Cell(flag.replace("_", " ")), Cell(effect or "report"), Cell(_FLAGGED[scope]), Cell(counted(n), n))
+        for flag, effect, scope, n in counts.iter_rows()
     )
     return Table("flags", caption, heads, rows)
 

@@ -9,6 +9,7 @@ from s2s_assets.ranking.boards import (
     slice_values,
     sliceable,
     standard_boards,
+    with_cleaning,
 )
 from s2s_assets.ranking.bootstrap import bootstrap_boards
 from s2s_assets.ranking.components import Components, pilot_components
@@ -82,5 +83,6 @@ __all__ = [
     "split_half_strengths",
     "standard_boards",
     "to_elo",
+    "with_cleaning",
     "within_models",
 ]

@@ -22,6 +22,7 @@ from s2s_assets.ranking import (
     slice_values,
     sliceable,
     standard_boards,
+    with_cleaning,
 )
 from s2s_assets.ranking.checks import CIS_SPECS, FITS_SPECS, cis_checks, fits_checks
 from s2s_assets.storage import Table
@@ -67,7 +68,7 @@ def bt_fits(
             "bt_fits: no answers to fit. People rate outside Dagster; this goes on by itself once a batch has settled",
             allow_retries=False,
         )
-    counting = sliceable(ratings.frame, folder.study)
+    counting = sliceable(with_cleaning(ratings.frame, rater_quality.frame), folder.study)
     specs = boards_of(folder.study, counting)
     stage = Stage(
         asset="bt_fits",
@@ -111,7 +112,7 @@ def bootstrap_cis(
         fits = fits_from_frame(bt_fits.frame)
         dropped = dropped_raters(rater_quality.frame)
         families, seed = folder.study.families, bootstrap_seed(folder.study)
-        counting = sliceable(ratings.frame, folder.study)
+        counting = sliceable(with_cleaning(ratings.frame, rater_quality.frame), folder.study)
         drawn = bootstrap_boards(counting, fits, families, dropped, analysis.resamples, seed, engines=True)
         return intervals_to_frame(diagnose_boards(counting, fits, drawn, families, dropped))
 

@@ -12,7 +12,7 @@ from typing import get_args
 import polars as pl
 
 from s2s_assets.ranking.attributes import Kinds, attribute_values, with_attribute
-from s2s_assets.ranking.spec import FitSpec
+from s2s_assets.ranking.spec import CLEANED_BY, FitSpec
 from s2s_assets.study import DIMENSIONS, OVERALL, SHARED, Board, By, Study, Variant
 
 MIN_SLICE_RATINGS, MIN_SLICE_RATERS = 30, 3
@@ -89,5 +89,15 @@ def headline_rows(frame: pl.DataFrame, variant: Variant | None = None) -> pl.Dat
 
 def dropped_raters(quality: pl.DataFrame) -> frozenset[str]:
     """Raters that the cleaned variant leaves out."""
-    flagged = quality.filter((pl.col("scope") == "rater") & (pl.col("effect") == "drop"))
-    return frozenset(flagged["name"])
+    return frozenset(_dropped(quality, "rater")["name"])
+
+
+def with_cleaning(ratings: pl.DataFrame, quality: pl.DataFrame) -> pl.DataFrame:
+    """Ratings with `cleaned_by`: the rule by which the cleaned variant leaves a single answer out, else null."""
+    flagged = _dropped(quality, "rating").select(pl.col("name").alias("rating_id"), pl.col("flag").alias(CLEANED_BY))
+    first = flagged.unique("rating_id", keep="first", maintain_order=True)
+    return ratings.join(first, on="rating_id", how="left", maintain_order="left")
+
+
+def _dropped(quality: pl.DataFrame, scope: str) -> pl.DataFrame:
+    return quality.filter((pl.col("scope") == scope) & (pl.col("effect") == "drop"))

@@ -19,7 +19,7 @@ import polars as pl
 from scipy.sparse import coo_array, csc_array, csr_array
 
 from s2s_assets.ranking.coding import CodedRatings, Numbers, Signs
-from s2s_assets.ranking.spec import FitSpec
+from s2s_assets.ranking.spec import CLEANED_BY, FitSpec
 from s2s_assets.study import Bools, By, ConfigKey, Floats, InputError, Ints
 
 _Kind = TypeVar("_Kind", np.int32, np.int8)
@@ -146,6 +146,8 @@ def select(coded: CodedRatings, spec: FitSpec) -> Selection:
     if spec.variant == "cleaned":
         dropped = np.array([name in coded.dropped for name in coded.raters], bool)
         taken = taken & ~dropped[coded.rater]
+        if CLEANED_BY in ratings.columns:
+            taken = taken & ratings[CLEANED_BY].is_null().to_numpy()
     elif spec.variant == "baseline" and "source" in ratings.columns:
         taken = taken & ~_equal(ratings["source"], "adaptive")
     return _fold_signs(coded, None if taken.all() else taken, spec.rubrics)

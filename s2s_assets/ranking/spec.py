@@ -6,6 +6,8 @@ from s2s_assets.study import OVERALL, By, Study, Variant, seed
 
 METHOD_VERSION = "ordinal-bt-1"
 """Changes whenever the same ratings would give other numbers: model, resampling, seeds, anchors or rules of validity."""
+CLEANED_BY = "cleaned_by"
+"""Optional column of ratings: the rule by which the cleaned variant leaves an answer out."""
 
 
 @dataclass(frozen=True)

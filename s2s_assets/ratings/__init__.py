@@ -8,7 +8,9 @@ from s2s_assets.ratings.layouts import Layout
 from s2s_assets.ratings.leases import Assignment, Handout, expire_leases, heartbeat, media_blob
 from s2s_assets.ratings.options import by_option, columns_option, families_option, scores_option
 from s2s_assets.ratings.planted import plant, planted_strengths
-from s2s_assets.ratings.quality import QUALITY_VERSION, RATER_QUALITY, QualityRules, rater_quality_table
+from s2s_assets.ratings.quality import QUALITY_VERSION, RATER_QUALITY, rater_quality_table
+from s2s_assets.ratings.quality_controls import CONTROLS
+from s2s_assets.ratings.quality_tasks import HEARD
 from s2s_assets.ratings.reading import Reading, reading_options
 from s2s_assets.ratings.settled import Settled, settled_version
 from s2s_assets.ratings.snapshot import EXCLUSION_RULES, RATINGS, snapshot
@@ -18,7 +20,9 @@ from s2s_assets.ratings.tasks import RATING_TASKS, rating_tasks_table, task_medi
 from s2s_assets.ratings.transfer import as_written, import_ratings
 
 __all__ = [
+    "CONTROLS",
     "EXCLUSION_RULES",
+    "HEARD",
     "QUALITY_VERSION",
     "RATER_QUALITY",
     "RATINGS",
@@ -26,7 +30,6 @@ __all__ = [
     "Assignment",
     "Handout",
     "Layout",
-    "QualityRules",
     "Rater",
     "RatingsFile",
     "RatingsStore",

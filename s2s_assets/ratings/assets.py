@@ -136,12 +136,15 @@ def ratings(
 
 
 def _describe_quality(frame: pl.DataFrame) -> Mapping[str, Any]:
-    study_rows = frame.filter(pl.col("scope") != "rater").select("scope", "name", "measure", "value", "n")
-    flags = frame.filter(pl.col("flag").is_not_null()).group_by("flag", "effect").len("raters").sort("flag")
+    study_rows = frame.filter(pl.col("scope").is_in(["study", "rubric"])).drop("flag", "effect")
+    flagged = frame.filter(pl.col("flag").is_not_null())
+    flags = flagged.group_by("flag", "effect", "scope").agg(pl.col("name").n_unique()).sort("flag", "effect")
+    dropped = frame.filter(pl.col("effect") == "drop")
     return {
         "agreement": markdown_table(study_rows.to_dicts()[:40]),
         "flags": markdown_table(flags.to_dicts()),
-        "dropped_raters": frame.filter(pl.col("effect") == "drop")["name"].n_unique(),
+        "dropped_raters": len(dropped.filter(pl.col("scope") == "rater")["name"].unique()),
+        "dropped_answers": len(dropped.filter(pl.col("scope") == "rating")["name"].unique()),
     }
 
 
@@ -156,11 +159,13 @@ def rater_quality(
     context: dg.AssetExecutionContext, study: StudyResource, ratings: Table
 ) -> Generator[StageEvent, None, None]:
     """Agreement, order effect and cleaning flags, per rubric and rater; flags are published, rows are never deleted."""
+    rules = study.folder().study.cleaning
     stage = Stage(
         asset="rater_quality",
         method_version=QUALITY_VERSION,
         inputs={"ratings": ratings},
-        compute=lambda: rater_quality_table(ratings.frame),
+        settings=rules.model_dump(mode="json"),
+        compute=lambda: rater_quality_table(ratings.frame, rules),
         checks=quality_checks(),
         describe=_describe_quality,
     )

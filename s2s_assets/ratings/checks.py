@@ -17,8 +17,9 @@ MAX_ORDER_EFFECT = 0.25
 
 
 def _few_dropped(frame: pl.DataFrame) -> tuple[bool, str, dict[str, Any]]:
-    raters = frame.filter(pl.col("scope") == "rater")["name"].n_unique()
-    dropped = frame.filter(pl.col("effect") == "drop")["name"].n_unique()
+    rows = frame.filter(pl.col("scope") == "rater")
+    raters = rows["name"].n_unique()
+    dropped = rows.filter(pl.col("effect") == "drop")["name"].n_unique()
     share = dropped / raters if raters else 0.0
     return (
         share <= MAX_DROPPED_SHARE,

@@ -3,39 +3,73 @@
 A *task* is a rater on a pair: the scores that one rater gave on all rubrics asked about it. Scores of a pair are signed
 to the config whose name comes first, so that imports which name the configs the other way round meet the same pair.
 
-Study and rubric: Krippendorff's ordinal alpha (see `agreement`; over all rubrics a unit is a rubric of a pair), the same
-without the raters that a rule drops (`alpha_cleaned`), the mean screen score (`order_effect`: above 0 the second heard
-is preferred) and, of the study, the share of answers that the busiest rater gave.
+**Study and rubric**: `alpha` (Krippendorff's, ordinal, with an interval over prompts; over all rubrics a unit is a rubric
+of a pair) and `alpha_cleaned`, without what the rules drop; `icc` and `icc_mean`, the intraclass correlations of one
+score and of a pair's mean; `kappa`, quadratic, between a pair's two orders; `sign_agreement`; `order_effect`, the mean
+screen score (above 0 the second heard is preferred), with an interval over raters. They are explained in `agreement`,
+and take a rater's first answer on a pair and rubric only. Of the study also the share of answers that the busiest rater
+gave, and what `quality_questions` says of questions that are answered as one.
 
-Rater: `tasks`, `share` of all answers, `order_effect` and its `order_t` over tasks, `straight_line_share` of tasks with
-one and the same score other than 0 on all of two or more rubrics, `score_sd` of the screen scores, `halo` (mean share of
-equal scores among a task's pairs of rubrics), `rest_r` (correlation with the mean of the others' scores on the same
-pairs and rubrics).
+**Rater**: `tasks`; `share` of all answers; `order_effect` and its `order_t` over tasks; `straight_line_share` of tasks with
+one and the same score other than 0 on all of two or more rubrics; `score_sd` of the screen scores; `halo` (mean share of
+equal scores among a task's pairs of rubrics); `coherence` (intraclass correlation of the rater's own scores, tasks being
+the classes: 0 where the answers of one task have nothing to do with one another); `rest_r` (correlation with the mean of
+the others' scores on the same pairs and rubrics); `crowd_r` (correlation, task by task, with the difference of what the
+others say of the two configs on all prompts); and what `quality_controls` and `quality_tasks` find where there are
+controls and times.
 
-Rules are fixed before data is seen, and nothing is deleted: a flag with the effect `drop` takes a rater out of the
-`cleaned` variant of a board, one with `report` is only shown.
+Rules and thresholds (the section `cleaning` of study.yaml) are fixed before data is seen, and nothing is deleted: a flag
+with the effect `drop` takes a rater, or a single answer, out of the `cleaned` variant of a board, one with `report` is
+only shown.
 
-| flag | rule | effect |
+| flag | rule, by default | effect |
 |---|---|---|
-| straightline | `straight_line_share` > 0.6 or `score_sd` < 0.3, over 10 tasks or more | drop |
-| side_bias | `order_t` beyond ±4, or every task on the same side by the same amount, over 20 tasks or more | drop |
+| too_fast | less than 0.9 of the length of prompt and responses and 1 s a question | drop the answers |
+| not_heard | a clip of which less than 0.97 was played | drop the answers |
+| rate_tampered | a clip that was played at another speed | drop the answers |
+| trap_fail | a trap missed | report; from 2 on drop the rater |
+| gold_fail | less than 0.7 of gold and null pairs right (a null pair: nothing beyond ±1), over 4 or more | drop the rater |
+| inconsistent | Overall more than 2 from the first answer in more than 1/3 of repeats, by no accident (1 %) | drop the rater |
+| straightline | `straight_line_share` > 0.6 or `score_sd` < 0.3, over 10 tasks or more | drop the rater |
+| side_bias | `order_t` beyond ±4, `order_effect` at least 0.5 either way, over 20 tasks or more | drop the rater |
+| incoherent | `coherence` < 0.1 over 15 tasks or more | drop the rater |
+| inverted | `crowd_r` more than 2 standard errors (1 / √tasks) below 0, over 15 tasks or more | drop the rater |
 | low_irr | `rest_r` < 0.2 over 15 tasks or more | report |
 | halo | `halo` > 0.95 over 10 tasks or more | report |
 | heavy | `share` > 0.2 where there are 10 raters or more | report |
+| collapse | two questions with the same score in more than 0.95 of 30 tasks or more | report |
+
+The first six and `low_irr`, `halo` and `straightline` are P.808's and its toolkit's practice, with two raters a pair in
+mind: agreement with a single other rater is too noisy to drop anybody by (`low_irr`), so those who answer at random are
+found by their own incoherence and by controls, and those who answer the wrong way round by the crowd's opinion, pooled
+over all prompts.
 """
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
-from typing import Any, Literal, NamedTuple
+from typing import Literal
 
 import numpy as np
 import polars as pl
 
-from s2s_assets.ratings.agreement import ordinal_alpha, pearson, t_of_mean
+from s2s_assets.ratings.agreement import (
+    alphas,
+    clustered_interval,
+    coincidences,
+    defined,
+    intraclass,
+    quadratic_kappa,
+    score_counts,
+    sign_agreement,
+)
+from s2s_assets.ratings.measures import ALL, Measure, counting_answers
+from s2s_assets.ratings.quality_controls import CONTROLS, control_measures
+from s2s_assets.ratings.quality_questions import question_measures
+from s2s_assets.ratings.quality_raters import rater_measures
+from s2s_assets.ratings.quality_tasks import HEARD, task_measures
+from s2s_assets.study import Cleaning, Floats
 
-QUALITY_VERSION = "quality-1"
+QUALITY_VERSION = "quality-2"
 """Version of the rules and measures; moves with every change of them."""
-ALL = "all"
 RATER_QUALITY = pl.Schema(
     {
         "scope": pl.String(),
@@ -43,180 +77,110 @@ RATER_QUALITY = pl.Schema(
         "measure": pl.String(),
         "value": pl.Float64(),
         "n": pl.Int64(),
+        "low": pl.Float64(),
+        "high": pl.Float64(),
         "flag": pl.String(),
         "effect": pl.String(),
     }
 )
 """Columns of `rater_quality`."""
+_SCOPES = ("study", "rubric", "questions", "rater", "rating")
 
 
-@dataclass(frozen=True)
-class QualityRules:
-    """Thresholds of the cleaning rules."""
-
-    max_straight_line_share: float = 0.6
-    min_score_sd: float = 0.3
-    straight_line_tasks: int = 10
-    max_order_t: float = 4.0
-    order_tasks: int = 20
-    min_rest_r: float = 0.2
-    rest_tasks: int = 15
-    max_halo: float = 0.95
-    max_share: float = 0.2
-    share_raters: int = 10
-
-
-class Measure(NamedTuple):
-    """One row of the table; `n` is what the value was computed over."""
-
-    scope: Literal["study", "rubric", "rater"]
-    name: str
-    measure: str
-    value: float | None
-    n: int
-    flag: str | None = None
-    effect: Literal["report", "drop"] | None = None
-
-
-def rater_quality_table(ratings: pl.DataFrame, rules: QualityRules | None = None) -> pl.DataFrame:
+def rater_quality_table(
+    ratings: pl.DataFrame,
+    rules: Cleaning | None = None,
+    controls: pl.DataFrame | None = None,
+    heard: pl.DataFrame | None = None,
+) -> pl.DataFrame:
     """Measure the answers that count (docs/tables.md, `ratings` and `rater_quality`).
+
+    Args:
+        ratings: The table of that name; `pair`, `elapsed_ms`, `heard_s` and the response ids may be missing.
+        rules: The thresholds; the defaults where there are none.
+        controls: Replies to controls (`quality_controls.CONTROLS`).
+        heard: What was heard of each task (`quality_tasks.HEARD`).
 
     Returns:
         The long table, sorted by scope, name, measure; a value that is undefined is null.
     """
-    rules = rules or QualityRules()
-    answers = _prepared(ratings)
-    of_raters = list(_rater_measures(answers, rules))
-    dropped = sorted({m.name for m in of_raters if m.effect == "drop"})
-    kept = answers.filter(~pl.col("rater").is_in(dropped))
-    rows = [*_study_measures(answers, kept), *_rubric_measures(answers, kept), *of_raters]
-    order = pl.col("scope").replace_strict({"study": 0, "rubric": 1, "rater": 2}, return_dtype=pl.Int8)
-    return pl.DataFrame(rows, schema=RATER_QUALITY, orient="row").sort(order, "name", "measure")
+    rules = rules or Cleaning()
+    answers = counting_answers(ratings)
+    rows = [
+        *rater_measures(answers, rules),
+        *control_measures(answers, CONTROLS.to_frame() if controls is None else controls, rules),
+        *task_measures(answers, HEARD.to_frame() if heard is None else heard, rules),
+    ]
+    dropped = {scope: [m.name for m in rows if m.effect == "drop" and m.scope == scope] for scope in _SCOPES}
+    kept = ~pl.col("rater").is_in(dropped["rater"]) & ~pl.col("rating_id").is_in(dropped["rating"])
+    rows += [*_agreement_measures(answers.with_columns(kept=kept)), *question_measures(answers, rules)]
+    frame = pl.DataFrame([_row(m) for m in rows], schema=RATER_QUALITY, orient="row")
+    order = pl.col("scope").replace_strict(_SCOPES, range(len(_SCOPES)), return_dtype=pl.Int8)
+    return frame.sort(order, "name", "measure")
 
 
-def _prepared(ratings: pl.DataFrame) -> pl.DataFrame:
-    """Counting answers with `unit` (a pair of responses), `task`, `signed` and `screen` scores."""
-    counted = ratings.filter(pl.col("excluded_by").is_null())
-    turned = pl.col("config_a") > pl.col("config_b")
-    low, high = pl.min_horizontal("config_a", "config_b"), pl.max_horizontal("config_a", "config_b")
-    return counted.select(
-        "rater",
-        "rubric",
-        pl.struct("prompt", low.alias("low"), high.alias("high")).rank("dense").cast(pl.Int64).alias("unit"),
-        pl.when(turned).then(-pl.col("score")).otherwise("score").cast(pl.Int64).alias("signed"),
-        # a pair of the same rows' own order: null where it is not known which was heard first
-        pl.when(pl.col("first") == "a")
-        .then(-pl.col("score"))
-        .when(pl.col("first") == "b")
-        .then("score")
-        .alias("screen"),
-    ).sort("rater", "unit", "rubric")
+def _row(m: Measure) -> Iterable[object]:
+    return m.scope, m.name, m.measure, m.value, m.n, m.low, m.high, m.flag, m.effect
 
 
-def _study_measures(answers: pl.DataFrame, kept: pl.DataFrame) -> Iterator[Measure]:
-    yield from _agreement("study", ALL, answers, kept, ("unit", "rubric"))
-    counts = answers["rater"].value_counts()["count"].to_numpy()
-    busiest = float(counts.max() / answers.height) if counts.size else None
-    yield Measure("study", ALL, "heavy_rater_share", busiest, counts.size)
+def _agreement_measures(answers: pl.DataFrame) -> Iterator[Measure]:
+    prompts = answers["prompt"].unique().sort()
+    numbered = answers.with_columns(prompt_no=pl.col("prompt").cast(pl.Enum(prompts)).to_physical())
+    totals = {name: np.zeros((len(prompts), 7, 7)) for name in ("alpha", "alpha_cleaned")}
+    for (rubric,), part in sorted(numbered.group_by("rubric"), key=lambda item: item[0]):
+        once = part.filter(pl.col("repeat") == 0)
+        for name, of in (("alpha", once), ("alpha_cleaned", once.filter("kept"))):
+            counts, of_prompt = _counts(of)
+            found = coincidences(counts, of_prompt, len(prompts))
+            totals[name] += found
+            yield _alpha("rubric", str(rubric), name, found, of.height)
+            if name == "alpha":
+                yield from _of_units(str(rubric), once, counts, found)
+        yield _order_effect("rubric", str(rubric), part)
+    for name, found in totals.items():
+        kept = answers if name == "alpha" else answers.filter("kept")
+        yield _alpha("study", ALL, name, found, kept.filter(pl.col("repeat") == 0).height)
+    yield _order_effect("study", ALL, answers)
+    busiest = answers["rater"].value_counts()["count"].to_numpy()
+    share = float(busiest.max() / answers.height) if busiest.size else None
+    yield Measure("study", ALL, "heavy_rater_share", share, busiest.size)
 
 
-def _rubric_measures(answers: pl.DataFrame, kept: pl.DataFrame) -> Iterator[Measure]:
-    for (rubric,), part in sorted(answers.group_by("rubric"), key=lambda item: item[0]):
-        yield from _agreement("rubric", str(rubric), part, kept.filter(pl.col("rubric") == rubric), ("unit",))
+def _counts(answers: pl.DataFrame) -> tuple[Floats, "np.ndarray[tuple[int], np.dtype[np.int64]]"]:
+    """Scores of each unit, counted (units, 7), and the number of each unit's prompt."""
+    unit = answers["unit"].rank("dense").cast(pl.Int64).to_numpy() - 1
+    n = int(unit.max(initial=-1)) + 1
+    of_prompt = np.zeros(n, np.int64)
+    of_prompt[unit] = answers["prompt_no"].to_numpy()
+    return score_counts(unit, answers["signed"].to_numpy(), n), of_prompt
 
 
-def _agreement(
-    scope: Literal["study", "rubric"], name: str, answers: pl.DataFrame, kept: pl.DataFrame, unit: tuple[str, ...]
-) -> Iterator[Measure]:
-    for measure, part in (("alpha", answers), ("alpha_cleaned", kept)):
-        yield Measure(scope, name, measure, _alpha(part, unit), part.height)
-    screen = answers["screen"].drop_nulls()
-    yield Measure(scope, name, "order_effect", _number(screen.mean()), len(screen))
+def _alpha(scope: Literal["study", "rubric"], name: str, measure: str, found: Floats, n: int) -> Measure:
+    value = defined(float(alphas(found.sum(axis=0))))
+    one = Measure(scope, name, measure, value, n)
+    return one if value is None else one.within(clustered_interval(found, alphas, "alpha"))
 
 
-def _alpha(answers: pl.DataFrame, unit: tuple[str, ...]) -> float | None:
-    units = answers.select(pl.struct(unit).rank("dense").cast(pl.Int64) - 1).to_series()
-    return ordinal_alpha(units.to_numpy(), answers["signed"].to_numpy())
+def _of_units(rubric: str, answers: pl.DataFrame, counts: Floats, found: Floats) -> Iterator[Measure]:
+    """Measures of a rubric from its units' scores."""
+    units = int((counts.sum(axis=1) >= 2).sum())
+    single, mean = intraclass(counts)
+    yield Measure("rubric", rubric, "icc", single, units)
+    yield Measure("rubric", rubric, "icc_mean", mean, units)
+    unit = answers["unit"].rank("dense").cast(pl.Int64).to_numpy() - 1
+    one, other = (
+        score_counts(unit[chosen], answers["signed"].to_numpy()[chosen], len(counts))
+        for chosen in ((answers["first_low"] == side).fill_null(value=False).to_numpy() for side in (True, False))
+    )
+    both = int(((one.sum(axis=1) > 0) & (other.sum(axis=1) > 0)).sum())
+    yield Measure("rubric", rubric, "kappa", quadratic_kappa(one, other), both)
+    yield Measure("rubric", rubric, "sign_agreement", sign_agreement(found.sum(axis=0)), units)
 
 
-def _rater_measures(answers: pl.DataFrame, rules: QualityRules) -> Iterator[Measure]:
-    rest = _with_rest(answers)
-    raters = answers["rater"].n_unique()
-    for (rater,), part in sorted(rest.group_by("rater"), key=lambda item: item[0]):
-        tasks = part.group_by("unit", maintain_order=True).agg(
-            pl.col("screen").mean().alias("screen"),
-            pl.col("signed").n_unique().alias("scores"),
-            pl.col("signed").alias("values"),
-            (pl.len() >= 2).alias("several"),
-        )
-        measures: Iterable[Measure] = (
-            Measure("rater", str(rater), "tasks", float(tasks.height), tasks.height),
-            _share(str(rater), part.height / answers.height, raters, rules),
-            *_order(str(rater), tasks, rules),
-            *_straight_line(str(rater), part, tasks, rules),
-            _halo(str(rater), tasks, rules),
-            _rest(str(rater), part, rules),
-        )
-        yield from measures
-
-
-def _with_rest(answers: pl.DataFrame) -> pl.DataFrame:
-    """Add `rest`: the mean of the other raters' scores on the same pair and rubric, null where there is none."""
-    cell, own = ("unit", "rubric"), ("unit", "rubric", "rater")
-    total, n = pl.col("signed").sum(), pl.len().cast(pl.Int64)
-    others = n.over(cell) - n.over(own)
-    mean = (total.over(cell) - total.over(own)) / others
-    return answers.with_columns(rest=pl.when(others > 0).then(mean))
-
-
-def _share(rater: str, share: float, raters: int, rules: QualityRules) -> Measure:
-    heavy = raters >= rules.share_raters and share > rules.max_share
-    return _flagged(Measure("rater", rater, "share", share, raters), "heavy" if heavy else None, "report")
-
-
-def _order(rater: str, tasks: pl.DataFrame, rules: QualityRules) -> Iterator[Measure]:
-    screen = tasks["screen"].drop_nulls().to_numpy()
-    mean = _number(screen.mean()) if screen.size else None
-    t = t_of_mean(screen)
-    yield Measure("rater", rater, "order_effect", mean, screen.size)
-    stuck = t is None and bool(mean)
-    biased = screen.size >= rules.order_tasks and (stuck or (t is not None and abs(t) > rules.max_order_t))
-    yield _flagged(Measure("rater", rater, "order_t", t, screen.size), "side_bias" if biased else None, "drop")
-
-
-def _straight_line(rater: str, part: pl.DataFrame, tasks: pl.DataFrame, rules: QualityRules) -> Iterator[Measure]:
-    several = tasks.filter("several")
-    same = several.filter((pl.col("scores") == 1) & (pl.col("values").list.first() != 0)).height
-    share = same / several.height if several.height else None
-    lines = several.height >= rules.straight_line_tasks and share is not None and share > rules.max_straight_line_share
-    measure = Measure("rater", rater, "straight_line_share", share, several.height)
-    yield _flagged(measure, "straightline" if lines else None, "drop")
-    screen = part["screen"].fill_null(part["signed"]).to_numpy()
-    sd = float(screen.std(ddof=1)) if screen.size > 1 else None
-    flat = tasks.height >= rules.straight_line_tasks and sd is not None and sd < rules.min_score_sd
-    yield _flagged(Measure("rater", rater, "score_sd", sd, screen.size), "straightline" if flat else None, "drop")
-
-
-def _halo(rater: str, tasks: pl.DataFrame, rules: QualityRules) -> Measure:
-    several = [np.asarray(values) for values in tasks.filter("several")["values"]]
-    upper = [np.triu_indices(len(values), 1) for values in several]
-    shares = [float((v[a] == v[b]).mean()) for v, (a, b) in zip(several, upper, strict=True)]
-    mean = float(np.mean(shares)) if shares else None
-    halo = len(shares) >= rules.straight_line_tasks and mean is not None and mean > rules.max_halo
-    return _flagged(Measure("rater", rater, "halo", mean, len(shares)), "halo" if halo else None, "report")
-
-
-def _rest(rater: str, part: pl.DataFrame, rules: QualityRules) -> Measure:
-    shared = part.filter(pl.col("rest").is_not_null())
-    tasks = shared["unit"].n_unique()
-    r = pearson(shared["signed"].to_numpy().astype(np.float64), shared["rest"].to_numpy())
-    low = tasks >= rules.rest_tasks and r is not None and r < rules.min_rest_r
-    return _flagged(Measure("rater", rater, "rest_r", r, tasks), "low_irr" if low else None, "report")
-
-
-def _flagged(measure: Measure, flag: str | None, effect: Literal["report", "drop"]) -> Measure:
-    return measure if flag is None else measure._replace(flag=flag, effect=effect)
-
-
-def _number(value: Any) -> float | None:
-    return None if value is None else float(value)
+def _order_effect(scope: Literal["study", "rubric"], name: str, answers: pl.DataFrame) -> Measure:
+    known = answers.drop_nulls("screen")
+    by_rater = known.group_by("rater").agg(pl.col("screen").sum(), pl.len().alias("n")).sort("rater")
+    totals = by_rater.select(pl.col("screen", "n").cast(pl.Float64)).to_numpy()
+    mean = float(totals[:, 0].sum() / totals[:, 1].sum()) if len(totals) else None
+    interval = clustered_interval(totals, lambda sums: sums[:, 0] / sums[:, 1], "order_effect")
+    return Measure(scope, name, "order_effect", mean, known.height).within(interval)

@@ -7,7 +7,7 @@ import dagster as dg
 import polars as pl
 
 from s2s_assets.orchestration import OWNERS, Stage, StageEvent, StudyResource, markdown_table, run_stage
-from s2s_assets.ranking import bootstrap_seed, dropped_raters, fits_from_frame, intervals_from_frame
+from s2s_assets.ranking import bootstrap_seed, dropped_raters, fits_from_frame, intervals_from_frame, with_cleaning
 from s2s_assets.rubrics import METHOD_VERSION, cluster_study, clusters_from_frame, clusters_to_frame
 from s2s_assets.rubrics.checks import SPECS, cluster_checks
 from s2s_assets.storage import Table
@@ -60,7 +60,7 @@ def rubric_clusters(
 
     def compute() -> pl.DataFrame:
         report = cluster_study(
-            ratings.frame,
+            with_cleaning(ratings.frame, rater_quality.frame),
             fits_from_frame(bt_fits.frame),
             intervals_from_frame(bootstrap_cis.frame),
             {r.id: r.group for r in folder.study.rubrics},

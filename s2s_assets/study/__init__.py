@@ -3,6 +3,7 @@
 from s2s_assets.study.arrays import Bools, Floats, Ints
 from s2s_assets.study.blas import one_blas_thread
 from s2s_assets.study.canonical import canonical_json, digest, sha256_hex
+from s2s_assets.study.cleaning import Cleaning
 from s2s_assets.study.errors import (
     AudioError,
     ConfigKeyError,
@@ -62,6 +63,7 @@ __all__ = [
     "Board",
     "Bools",
     "By",
+    "Cleaning",
     "Config",
     "ConfigKey",
     "ConfigKeyError",

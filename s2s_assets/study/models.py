@@ -11,6 +11,7 @@ from typing import Annotated, Any, Literal, Self, get_args
 from pydantic import Field, model_validator
 
 from s2s_assets.study.canonical import digest
+from s2s_assets.study.cleaning import Cleaning
 from s2s_assets.study.keys import NO_THINKING, ConfigKey
 from s2s_assets.study.record import KeyPart, Name, Record
 from s2s_assets.study.sending import Exchange, Provider
@@ -210,6 +211,7 @@ class Study(Record):
     providers: dict[Name, Provider] = Field(default_factory=dict)
     """Provider → its limits, budget and prices; one that is not named gets the defaults."""
     refit: Refit = Refit()
+    cleaning: Cleaning = Cleaning()
     analysis: Analysis = Analysis()
     boards: tuple[Board, ...] = ()
     licence: str = ""

@@ -81,10 +81,12 @@ def test_slices_by_what_answers_share_have_their_place(full: Make) -> None:
 def test_every_part_of_the_method_has_its_section(full: Make) -> None:
     quality = pl.DataFrame(
         [
-            ("study", "all", "krippendorff_alpha", 0.41, 600, None, None),
-            ("rater", "rater-7731", "agreement", 0.1, 20, "low_agreement", "drop"),
+            ("study", "all", "alpha", 0.41, 600, 0.382, 0.44, None, None),
+            ("questions", "audio_quality | delivery", "same_share", 0.97, 80, None, None, "collapse", "report"),
+            ("rater", "rater-7731", "agreement", 0.1, 20, None, None, "low_agreement", "drop"),
+            ("rating", "rating-9", "elapsed_share", 0.4, 1, None, None, "too_fast", "drop"),
         ],
-        schema=["scope", "name", "measure", "value", "n", "flag", "effect"],
+        schema=["scope", "name", "measure", "value", "n", "low", "high", "flag", "effect"],
         orient="row",
     )
     clusters = Clusters({"Humanness": ("naturalness",)}, {"reliability": 0.82}, "")
@@ -96,6 +98,9 @@ def test_every_part_of_the_method_has_its_section(full: Make) -> None:
     assert wanted | {"Cross-checks", "The raters", "What the numbers mean", "Data and citation"} <= set(titles)
     assert b"Recovered: 0.98." in page
     assert b"rater-7731" not in page, "a rater's name was published"
+    assert b"rating-9" not in page, "a single answer was published"
+    assert "0.410 (0.382–0.440)".encode() in page
+    assert b"audio quality and delivery" in page
     assert b">agreement<" not in page, "a single rater was published"
     assert b"Insufficient data (fewer than 30 ratings or 3 raters): indoor_noise (12)" in page
 
@@ -232,8 +237,8 @@ def test_nothing_private_of_the_study_is_published(full: Make, study: Study) -> 
         study.model_dump() | {"models": models, "rubrics": rubrics, "default_instruction": canary}
     )
     quality = pl.DataFrame(
-        [("rater", canary, "agreement", 0.1, 20, "low", "drop")],
-        schema=["scope", "name", "measure", "value", "n", "flag", "effect"],
+        [("rater", canary, "agreement", 0.1, 20, None, None, "low", "drop")],
+        schema=["scope", "name", "measure", "value", "n", "low", "high", "flag", "effect"],
         orient="row",
     )
     files = build_board(full(private, quality=quality)).files

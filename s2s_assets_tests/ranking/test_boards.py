@@ -21,6 +21,7 @@ from s2s_assets.ranking import (
     intervals_to_frame,
     slice_values,
     standard_boards,
+    with_cleaning,
 )
 from s2s_assets.study import Board
 from s2s_assets_tests.ranking.cases import CONFIG_BOARD, frame_of, reference_rows, simulated
@@ -171,3 +172,18 @@ def test_no_nan_is_ever_stored() -> None:
     stored = [v for row in table.rows() for cell in row for v in values(cell)]
     assert not any(isinstance(v, float) and math.isnan(v) for v in stored)
     assert any(v == math.inf for v in stored)
+
+
+def test_the_cleaned_variant_leaves_out_single_answers_that_a_rule_dropped() -> None:
+    frame = frame_of(simulated(300, [0.5, 0.0, -0.5])).with_row_index("rating_id").cast({"rating_id": pl.String})
+    flagged = [("rating", str(k), flag, "drop") for k in range(0, 300, 3) for flag in ("not_heard", "too_fast")]
+    others = [("rating", "1", "odd", "report"), ("rater", "2", "heavy", "drop"), ("study", "4", None, None)]
+    quality = pl.DataFrame(flagged + others, schema=["scope", "name", "flag", "effect"], orient="row")
+    marked = with_cleaning(frame, quality)
+    assert marked["cleaned_by"].to_list() == ["not_heard" if k % 3 == 0 else None for k in range(300)]
+    assert marked.drop("cleaned_by").equals(frame)
+    cleaned = FitSpec(by="config", variant="cleaned")
+    (fit,) = fit_boards(marked, [cleaned])
+    (kept,) = fit_boards(frame.filter(pl.col("rating_id").cast(pl.Int64) % 3 != 0), [cleaned])
+    assert fit.entities == kept.entities
+    assert fit_boards(marked, [CONFIG_BOARD]) == fit_boards(frame, [CONFIG_BOARD])
