@@ -41,8 +41,9 @@ fix: $(DEV) ## format, and repair what the linter can repair
 	$(BIN)/ruff check --fix .
 
 .PHONY: bench
-bench: $(DEV) ## time the ranking on a large study, beside evalica
+bench: $(DEV) ## time the ranking on a large study, beside evalica, and exchanges against an emulator
 	$(BIN)/python s2s_assets_tests/bench.py
+	$(BIN)/python s2s_assets_tests/bench_exchange.py
 
 .PHONY: docs
 docs: $(DEV) ## write docs/cli.md from the commands' help, and check every link

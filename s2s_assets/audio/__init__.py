@@ -2,7 +2,7 @@
 
 from s2s_assets.audio.clip import Clip, mono, pcm_sha256
 from s2s_assets.audio.decoding import decode, read_audio_file
-from s2s_assets.audio.encoding import encode, encode_flac
+from s2s_assets.audio.encoding import encode, encode_flac, encode_flac_pcm16
 from s2s_assets.audio.levels import SILENCE_DBFS, longest_pause_s, loudest_frame_dbfs
 from s2s_assets.audio.measures import Measures, measure
 from s2s_assets.audio.normalization import METHOD_VERSION, Normalized, normalize
@@ -17,6 +17,7 @@ __all__ = [
     "decode",
     "encode",
     "encode_flac",
+    "encode_flac_pcm16",
     "from_pcm16",
     "longest_pause_s",
     "loudest_frame_dbfs",

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Any
 
-from s2s_assets.audio import encode_flac, from_pcm16, pcm_sha256
+from s2s_assets.audio import encode_flac_pcm16, from_pcm16, pcm_sha256
 from s2s_assets.responses.records import Outcome
 from s2s_assets.responses.speech import stalls
 from s2s_assets.storage import StudyStore
@@ -19,7 +19,6 @@ from s2s_assets.study import Config, canonical_json, digest
 KIND = "attempts"
 ARRIVALS = "audio.arrivals"
 """Type of the event log's first line: `pieces` holds the milliseconds and bytes of each piece of final audio."""
-_BITS = 16
 
 
 def stored_attempts(store: StudyStore, config: Config) -> dict[str, list[dict[str, Any]]]:
@@ -93,7 +92,7 @@ def _facts(outcome: Outcome) -> dict[str, Any]:
 def _blobs(store: StudyStore, outcome: Outcome) -> dict[str, Any]:
     clip = from_pcm16(outcome.pcm, outcome.rate_hz) if outcome.ok else None
     return {
-        "audio_blob": store.put_blob(encode_flac(clip, _BITS), "flac") if clip else None,
+        "audio_blob": store.put_blob(encode_flac_pcm16(outcome.pcm, outcome.rate_hz), "flac") if clip else None,
         "pcm_sha256": pcm_sha256(clip) if clip else None,
         "duration_s": clip.duration_s if clip else None,
         "raw_blob": store.put_blob(outcome.pcm, "pcm") if outcome.pcm else None,

@@ -11,6 +11,7 @@ What a model did (silence, refusal, a cut at its token limit) is not retryable: 
 way to it did (limits, time-outs, broken connections) is.
 """
 
+import asyncio
 from dataclasses import replace
 
 from s2s_assets.audio import SILENCE_DBFS, from_pcm16, loudest_frame_dbfs
@@ -38,7 +39,7 @@ async def exchange(request: Request, prompt: Prompt, limits: ProviderLimits | No
     failure: ExchangeError | None = None
     try:
         await protocol.run(prompt)
-        _judge(recorder, protocol.output_rate_hz)
+        await asyncio.to_thread(_judge, recorder, protocol.output_rate_hz)
     except ExchangeError as error:
         failure = error
     except (ArithmeticError, AttributeError, LookupError, OSError, TypeError, ValueError) as error:
@@ -48,7 +49,7 @@ async def exchange(request: Request, prompt: Prompt, limits: ProviderLimits | No
         )
     if limits is not None:
         await _teach(limits, request, recorder, failure)
-    return _outcome(protocol, recorder, failure, Redactor(request.keys.values()))
+    return await asyncio.to_thread(_outcome, protocol, recorder, failure, Redactor(request.keys.values()))
 
 
 async def _teach(limits: ProviderLimits, request: Request, recorder: Recorder, failure: ExchangeError | None) -> None:

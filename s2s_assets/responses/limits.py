@@ -1,7 +1,6 @@
 """What each provider is asked at once and in a minute, over all processes of this machine.
 
-Each provider has a folder, `HOME/limits/PROVIDER`: a queue of locked tickets (`tickets`) and a small state file with
-what has been learnt of it (`pacing`). A stage of a cascade queues at its own provider.
+Each provider has a folder, `HOME/limits/PROVIDER`, with a queue (`tickets`) and what has been learnt of it (`pacing`). A stage of a cascade queues at its own provider.
 
 In each process one request of a provider queues at a time, and the others wait behind it in the order in which they
 came; so processes take turns whatever they have to send, and each request waits for a bounded number of others.
@@ -81,7 +80,8 @@ class _Line:
         self._queue = queue
         self._turn = asyncio.Lock()
         self._freed = asyncio.Event()
-        self._running: set[int] = set()
+        self._left: list[Ticket] = []
+        """Of requests that have ended and still stand in the queue."""
 
     async def enter(self) -> Ticket:
         """Wait for this request's turn."""
@@ -93,46 +93,57 @@ class _Line:
                     pause = _RETRY_S
                     with self._queue.held() as held:
                         if held is not None:
-                            ticket = ticket or held.enter()
+                            self._forget(held)
+                            ticket = held.enter() if ticket is None else ticket
                             pause = self._begin(held, ticket)
                             begun = pause == 0
                     if not begun:
                         await self._pause(pause)
             finally:
                 if ticket is not None and not begun:
-                    ticket.leave()
+                    self.leave(ticket)
             assert ticket is not None
             return ticket
 
     def leave(self, ticket: Ticket) -> None:
         """End a request."""
-        self._running.discard(ticket.number)
-        ticket.leave()
+        self._left.append(ticket)
+        self._settle()
         self._freed.set()
+
+    def _settle(self) -> None:
+        """Take ended requests out of the queue: now, or where it is held at this moment, as soon as it is not."""
+        with self._queue.held() as held:
+            if held is not None:
+                self._forget(held)
+            else:
+                asyncio.get_running_loop().call_later(_RETRY_S, self._settle)
 
     async def change(self, learn: Callable[[Pace], Pace]) -> Pace:
         """Learn something of the provider, for every process."""
         while True:
             with self._queue.held() as held:
                 if held is not None:
-                    before = Pace.of(held.state())
-                    after = learn(before)
-                    if after != before:
-                        held.keep(after.fields())
-                    return after
+                    self._forget(held)
+                    pace = learn(Pace.of(held.pace))
+                    held.pace = pace.fields()
+                    return pace
             await asyncio.sleep(_RETRY_S)
+
+    def _forget(self, held: HeldQueue) -> None:
+        """Take the tickets of requests that have ended out of the queue."""
+        while self._left:
+            held.leave(self._left.pop())
 
     def _begin(self, held: HeldQueue, ticket: Ticket) -> float:
         """0 where the request begins now, else seconds after which to look again."""
-        pace, now = Pace.of(held.state()), time.monotonic()
-        at_once = pace.at_once(self.limit)
-        if held.before(ticket, at_once, frozenset(self._running)) >= at_once:
+        pace, now = Pace.of(held.pace), time.monotonic()
+        if held.before(ticket) >= pace.at_once(self.limit):
             return _POLL_S
         wait_s = pace.wait_s(self.limit, now)
         if wait_s > 0:
             return min(wait_s, _LONGEST_SLEEP_S)
-        held.keep(pace.begun(self.limit, now).fields())
-        self._running.add(ticket.number)
+        held.pace = pace.begun(self.limit, now).fields()
         return 0.0
 
     async def _pause(self, seconds: float) -> None:

@@ -99,9 +99,9 @@ class Recorder:
             event: the message.
             body: key of the message whose value is audio in base64.
         """
-        kept = _without_bodies(event)
         if body is not None and isinstance(event.get(body), str):
-            kept[body] = f"[{len(event[body])} characters of base64]"
+            event = {**event, body: f"[{len(event[body])} characters of base64]"}
+        kept = _without_bodies(event)
         self.events.append({"at_ms": self.now_ms(), "dir": direction, "event": kept})
 
     def item(self, key: str, order: int | None = None) -> Item:

@@ -1,28 +1,34 @@
-"""A queue of requests over all processes of a machine, as locked files in a folder.
+"""A queue of requests over all processes of a machine: a small file, and a lock for each process that is in it.
 
-A request holds an exclusive `flock` on a ticket file of its own from the moment it queues until it ends. Numbers are
-given in order; a request may run while fewer live tickets than its limit are before it. The kernel lets go of a lock
-when its holder ends, however it ends: a ticket that can be locked is dead, and whoever finds it removes it. So a kill
-leaves nothing to clean up, nobody is overtaken for ever, and a process with a lower limit simply waits longer.
+A folder has one file `state` and one file `lane-…` for each process that uses it. A process holds an exclusive `flock` on
+its lane as long as it lives; the kernel lets go of it when the process ends, however it ends. The state file holds, under
+a lock of its own that is held for an instant, what has been learnt (`pace`) and the tickets of the queue: a number, given
+in order, and the lane of its process. A request may run while fewer live tickets than its limit are before its own.
 
-Numbers are given and counted under the lock of the folder's state file, which holds a small JSON object.
+Tickets whose lane can be locked are of a dead process, and whoever finds that removes them: a kill leaves nothing to clean
+up, nobody is overtaken for ever, and a process with a lower limit simply waits longer. A request costs two small writes,
+and no file is made or removed for it.
 """
 
 import fcntl
 import json
 import os
 import re
-from collections.abc import Iterator
-from contextlib import contextmanager
+import uuid
+import weakref
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
 from s2s_assets.study import sha256_hex
 
-_TICKET = re.compile(r"ticket-(\d{12})")
 _STATE = "state"
-_STATE_BYTES = 512
+_LANE = "lane-"
+_BLOCK_BYTES = 512
+_MOST_BYTES = 1 << 20
 _MODE = 0o644
+Ticket = int
 
 
 def safe_name(name: str) -> str:
@@ -46,95 +52,114 @@ def try_lock(path: Path, *, create: bool = True) -> int | None:
     return handle
 
 
-class Ticket:
-    """A place in the queue, held until `leave`."""
-
-    def __init__(self, path: Path, number: int, handle: int) -> None:
-        self.number = number
-        self._path = path
-        self._handle = handle
-
-    def leave(self) -> None:
-        """Give the place up."""
-        self._path.unlink(missing_ok=True)
-        os.close(self._handle)
-
-
 class Queue:
-    """The tickets and the state of one folder."""
+    """One process's view of a folder's queue; its lane goes with it."""
 
     def __init__(self, folder: Path) -> None:
-        self._folder = folder
         folder.mkdir(parents=True, exist_ok=True)
+        self._folder = folder
+        self._lane = f"{_LANE}{uuid.uuid4().hex[:12]}"
+        handle = try_lock(folder / self._lane)
+        assert handle is not None
+        weakref.finalize(self, _leave_lane, folder / self._lane, handle)
+        self._state = os.open(folder / _STATE, os.O_RDWR | os.O_CLOEXEC | os.O_CREAT, _MODE)
+        weakref.finalize(self, os.close, self._state)
+        for path in folder.glob(f"{_LANE}*"):
+            self._is_live(path.name)
 
     @contextmanager
     def held(self) -> Iterator["HeldQueue | None"]:
-        """The queue under its lock; None where another process has it at this moment."""
-        handle = try_lock(self._folder / _STATE)
-        if handle is None:
+        """The queue under its lock, written back at the end; None where another has it at this moment."""
+        try:
+            fcntl.flock(self._state, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
             yield None
             return
         try:
-            yield HeldQueue(self._folder, handle)
+            queue = HeldQueue(self, self._lane, self._read())
+            yield queue
+            self._write(queue.document())
         finally:
-            os.close(handle)
+            fcntl.flock(self._state, fcntl.LOCK_UN)
 
-
-class HeldQueue:
-    """The queue as seen and changed under its lock."""
-
-    def __init__(self, folder: Path, handle: int) -> None:
-        self._folder = folder
-        self._handle = handle
-
-    def state(self) -> Any:
-        """The JSON value of the state file; None where there is none or it cannot be read."""
+    def _read(self) -> Any:
+        self._held = os.pread(self._state, _MOST_BYTES, 0)
         try:
-            return json.loads(os.pread(self._handle, _STATE_BYTES, 0))
+            return json.loads(self._held)
         except ValueError:
             return None
 
-    def keep(self, state: dict[str, float]) -> None:
-        """Replace the state, by one write that is never seen in part."""
-        os.pwrite(self._handle, json.dumps(state).encode().ljust(_STATE_BYTES), 0)
+    def _write(self, document: Mapping[str, Any]) -> None:
+        """Replace the state by one write, never shorter than what was there: it is never seen in part."""
+        data = json.dumps(document).encode()
+        size = max(len(self._held), -len(data) // _BLOCK_BYTES * -_BLOCK_BYTES)
+        data = data.ljust(size)
+        if data != self._held:
+            os.pwrite(self._state, data, 0)
 
-    def enter(self) -> Ticket:
-        """A place at the end."""
-        number = max(self._numbers(), default=0) + 1
-        path = self._path(number)
-        handle = try_lock(path)
-        assert handle is not None
-        return Ticket(path, number, handle)
-
-    def before(self, ticket: Ticket, most: int, own: frozenset[int] = frozenset()) -> int:
-        """Live tickets before this one, counted up to `most`; dead ones are removed.
-
-        Args:
-            ticket: whose turn is asked for.
-            most: where counting may end.
-            own: numbers that are known to be live.
-        """
-        count = 0
-        for number in sorted(n for n in self._numbers() if n < ticket.number):
-            if count >= most:
-                break
-            count += number in own or self._is_live(number)
-        return count
-
-    def _numbers(self) -> list[int]:
-        return [int(found[1]) for name in os.listdir(self._folder) if (found := _TICKET.fullmatch(name))]  # noqa: PTH208
-
-    def _path(self, number: int) -> Path:
-        return self._folder / f"ticket-{number:012d}"
-
-    def _is_live(self, number: int) -> bool:
-        path = self._path(number)
+    def _is_live(self, lane: str) -> bool:
+        """Whether a lane's process lives; a dead one's file is removed."""
+        if lane == self._lane:
+            return True
         try:
-            handle = try_lock(path, create=False)
+            handle = try_lock(self._folder / lane, create=False)
         except FileNotFoundError:
             return False
         if handle is None:
             return True
-        path.unlink(missing_ok=True)
-        os.close(handle)
+        _leave_lane(self._folder / lane, handle)
         return False
+
+
+def _leave_lane(path: Path, handle: int) -> None:
+    path.unlink(missing_ok=True)
+    with suppress(OSError):
+        os.close(handle)
+
+
+class HeldQueue:
+    """The queue as read; what is changed here is written when its lock is given up."""
+
+    def __init__(self, queue: Queue, lane: str, document: Any) -> None:
+        known = document if isinstance(document, dict) else {}
+        self.pace: Any = known.get("pace")
+        self._queue = queue
+        self._own = lane
+        self._tickets: list[tuple[int, str]] = _tickets(known.get("tickets"))
+        self._next = max([_number(known.get("next")), *(n + 1 for n, _ in self._tickets)])
+
+    def document(self) -> dict[str, Any]:
+        """What is written."""
+        return {"pace": self.pace, "next": self._next, "tickets": [list(ticket) for ticket in self._tickets]}
+
+    def enter(self) -> Ticket:
+        """A place at the end."""
+        number = self._next
+        self._next += 1
+        self._tickets.append((number, self._own))
+        return number
+
+    def leave(self, ticket: Ticket) -> None:
+        """Give a place up."""
+        self._tickets = [t for t in self._tickets if t != (ticket, self._own)]
+
+    def before(self, ticket: Ticket) -> int:
+        """Live tickets before this one; those of dead processes are removed."""
+        lanes = {lane for _, lane in self._tickets}
+        dead = {lane for lane in lanes if not self._queue._is_live(lane)}  # noqa: SLF001
+        self._tickets = [t for t in self._tickets if t[1] not in dead]
+        if (ticket, self._own) not in self._tickets:
+            # the state was lost, with all that stood in it: take the old place again
+            self._tickets = sorted([*self._tickets, (ticket, self._own)])
+            self._next = max(self._next, ticket + 1)
+        return sum(number < ticket for number, _ in self._tickets)
+
+
+def _tickets(value: Any) -> list[tuple[int, str]]:
+    rows = value if isinstance(value, list) else []
+    pairs = [row for row in rows if isinstance(row, list) and len(row) == 2]
+    return [(number, lane) for number, lane in pairs if isinstance(number, int) and isinstance(lane, str)]
+
+
+def _number(value: Any) -> int:
+    return value if isinstance(value, int) and value > 0 else 1

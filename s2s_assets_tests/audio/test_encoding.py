@@ -8,7 +8,7 @@ import soundfile as sf
 from hypothesis import given
 from hypothesis import strategies as st
 
-from s2s_assets.audio import Clip, decode, encode, encode_flac, pcm_sha256
+from s2s_assets.audio import Clip, decode, encode, encode_flac, encode_flac_pcm16, from_pcm16, pcm_sha256
 from s2s_assets.audio.encoding import quantize
 
 
@@ -52,3 +52,9 @@ def test_a_flac_that_is_read_and_written_again_keeps_its_samples(babble):
     once = decode(encode_flac(Clip(babble(1), 24000)), "x")
     assert pcm_sha256(decode(encode_flac(once), "x")) == pcm_sha256(once)
     assert encode_flac(once) == encode_flac(Clip(babble(1), 24000))
+
+
+@given(codes=st.lists(st.integers(-(2**15), 2**15 - 1), min_size=1, max_size=3000))
+def test_raw_samples_give_the_same_file_as_the_clip_they_are(codes: list[int]) -> None:
+    data = np.array(codes, "<i2").tobytes()
+    assert encode_flac_pcm16(data, 24_000) == encode_flac(from_pcm16(data, 24_000), 16)

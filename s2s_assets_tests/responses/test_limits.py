@@ -1,6 +1,8 @@
 """A provider's limits hold over tasks and processes, whatever happens to those who hold a place."""
 
 import asyncio
+import gc
+import json
 import sys
 import time
 from collections.abc import AsyncIterator, Callable
@@ -75,7 +77,7 @@ def test_a_name_is_a_file_name_of_its_own() -> None:
 
 
 def test_a_killed_holder_gives_its_place_back(tmp_path: Path) -> None:
-    async def run() -> list[str]:
+    async def run() -> None:
         child = await asyncio.create_subprocess_exec(
             sys.executable, "-c", HOLDER, str(tmp_path), stdout=asyncio.subprocess.PIPE
         )
@@ -88,9 +90,16 @@ def test_a_killed_holder_gives_its_place_back(tmp_path: Path) -> None:
         child.kill()
         await child.wait()
         await waiting
-        return [path.name for path in (tmp_path / "limits" / "openai").iterdir()]
 
-    assert asyncio.run(asyncio.wait_for(run(), 60)) == ["state"]
+    asyncio.run(asyncio.wait_for(run(), 60))
+    assert _left(tmp_path) == ({"state"}, [])
+
+
+def _left(home: Path) -> tuple[set[str], list[object]]:
+    """Files of a provider, and tickets in its queue, once nobody uses it."""
+    gc.collect()
+    folder = home / "limits" / "openai"
+    return {path.name for path in folder.iterdir()}, json.loads((folder / "state").read_text())["tickets"]
 
 
 async def _enter(limits: ProviderLimits) -> None:
@@ -110,7 +119,7 @@ def test_whoever_gives_up_waiting_leaves_no_place_behind(tmp_path: Path) -> None
         await _enter(limits)
 
     asyncio.run(asyncio.wait_for(run(), 10))
-    assert [path.name for path in (tmp_path / "limits" / "openai").iterdir()] == ["state"]
+    assert _left(tmp_path) == ({"state"}, [])
 
 
 def test_a_failed_exchange_gives_its_place_back(tmp_path: Path) -> None:
@@ -147,19 +156,65 @@ def test_processes_take_turns_whatever_they_have_to_send(tmp_path: Path) -> None
     assert [n for n, name in enumerate(order) if name == "few"][1] <= 4
 
 
-def test_dead_tickets_are_removed_by_whoever_counts_them(tmp_path: Path) -> None:
-    queue = Queue(tmp_path)
-    (tmp_path / "ticket-000000000001").touch()
-    (tmp_path / "ticket-000000000007").touch()
+def test_tickets_of_dead_processes_do_not_count(tmp_path: Path) -> None:
+    (tmp_path / "lane-dead").touch()
+    (tmp_path / "state").write_text(json.dumps({"tickets": [[3, "lane-dead"], [4, "lane-gone"]], "next": 5}))
+    queue, other = Queue(tmp_path), Queue(tmp_path)
+    assert not (tmp_path / "lane-dead").exists()
     with queue.held() as held:
         assert held is not None
         ticket = held.enter()
-        assert ticket.number == 8
-        assert held.before(ticket, 5) == 0
-        with queue.held() as again:
+        assert (ticket, held.before(ticket)) == (5, 0)
+        with other.held() as again:
             assert again is None
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["state", "ticket-000000000008"]
-    ticket.leave()
+    with other.held() as held:
+        assert held is not None
+        late = held.enter()
+        assert (late, held.before(late)) == (6, 1)
+    del queue
+    gc.collect()
+    with other.held() as held:
+        assert held is not None
+        assert held.before(late) == 0
+
+
+@pytest.mark.parametrize(
+    "text", ["", "null", "[]", '{"tickets": 7}', '{"tickets": [[1], ["a", "b"], [2, 3]], "next": "x"}']
+)
+def test_a_state_of_an_odd_form_is_an_empty_queue(tmp_path: Path, text: str) -> None:
+    (tmp_path / "state").write_text(text)
+    with Queue(tmp_path).held() as held:
+        assert held is not None
+        assert held.before(held.enter()) == 0
+
+
+def test_a_queue_that_lost_its_state_keeps_its_places(tmp_path: Path) -> None:
+    queue = Queue(tmp_path)
+    with queue.held() as held:
+        assert held is not None
+        tickets = [held.enter() for _ in range(3)]
+    (tmp_path / "state").write_text("torn{")
+    with queue.held() as held:
+        assert held is not None
+        assert held.before(tickets[2]) == 0
+        assert held.before(tickets[0]) == 0
+        assert held.before(tickets[2]) == 1
+        assert held.enter() == tickets[2] + 1
+
+
+def test_many_tickets_make_a_longer_file_and_few_are_read_from_it(tmp_path: Path) -> None:
+    queue = Queue(tmp_path)
+    with queue.held() as held:
+        assert held is not None
+        tickets = [held.enter() for _ in range(400)]
+    with queue.held() as held:
+        assert held is not None
+        assert held.before(tickets[-1]) == 399
+        for ticket in tickets[1:]:
+            held.leave(ticket)
+    with queue.held() as held:
+        assert held is not None
+        assert held.document()["tickets"] == [[tickets[0], held._own]]
 
 
 def test_a_torn_state_begins_anew(tmp_path: Path) -> None:

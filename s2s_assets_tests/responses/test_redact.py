@@ -34,3 +34,28 @@ def test_what_looks_like_a_secret_is_masked() -> None:
 def test_ordinary_text_and_numbers_stay() -> None:
     document = {"text": "Ask a risk-averse person.", "n": 3, "none": None, "url": "wss://host/v1/realtime?model=x"}
     assert Redactor(["abc", ""]).tree(document) == document
+
+
+json_like = st.recursive(
+    st.none() | st.booleans() | st.floats() | st.text() | st.sampled_from(["sk-proj-abcdefghijklm", "Bearer abcdefg"]),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(), inner, max_size=3),
+    max_leaves=6,
+)
+
+
+@given(value=json_like, secret=SECRETS, before=st.text(), after=st.text())
+def test_what_is_taken_for_clean_has_nothing_to_mask(value: object, secret: str, before: str, after: str) -> None:
+    redact = Redactor([secret])
+    for found in (
+        value,
+        [f"{before}{secret}{after}"],
+        {f"{before}sk-proj-abcdefghijklm": 1},
+        [f"{before}\tsk-abcdefghijklmn"],
+    ):
+        if redact.clean(found):
+            assert repr(redact._masked(found)) == repr(found)
+
+
+def test_clean_data_is_not_copied() -> None:
+    document = {"text": 'A "quoted" line\nand\tmore', "list": [1.5, None, {"ask": "risk-averse-person-here"}]}
+    assert Redactor(["planted-key"]).tree(document) is document
