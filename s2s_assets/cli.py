@@ -15,7 +15,7 @@ GROUPS = {
         "s2s_assets.responses.commands:responses",
         "Estimate, follow and repeat collections; one exchange by hand.",
     ),
-    "ratings": ("s2s_assets.ratings.commands:ratings", "Import, export, count and exclude ratings."),
+    "ratings": ("s2s_assets.ratings.commands:ratings", "Collect, import, export, count and exclude ratings."),
     "rank": ("s2s_assets.leaderboard.rank_command:command", "Rank the entities of a ratings file."),
     "budget": (
         "s2s_assets.calibration.budget_command:command",

@@ -1,9 +1,13 @@
 """The ratings database: handing out work, answers, import and export, cleaning, agreement."""
 
+from s2s_assets.ratings.answering import Page, beat, report_problem, save_page
 from s2s_assets.ratings.assign import next_assignment
 from s2s_assets.ratings.exclude import exclude, restore, withdraw, withdrawn
 from s2s_assets.ratings.export import export_ratings
 from s2s_assets.ratings.files import RatingsFile, RepeatsRule, read_ratings
+from s2s_assets.ratings.handing import Desk, next_task
+from s2s_assets.ratings.heard import Played
+from s2s_assets.ratings.invitations import Claims, invitations, invite, invited, revoke
 from s2s_assets.ratings.layouts import Layout
 from s2s_assets.ratings.leases import Assignment, Handout, expire_leases, heartbeat, media_blob
 from s2s_assets.ratings.options import by_option, columns_option, families_option, scores_option
@@ -13,6 +17,7 @@ from s2s_assets.ratings.quality_controls import CONTROLS
 from s2s_assets.ratings.quality_tasks import HEARD
 from s2s_assets.ratings.reading import Reading, reading_options
 from s2s_assets.ratings.settled import Settled, settled_version
+from s2s_assets.ratings.sittings import Sitting, begin
 from s2s_assets.ratings.snapshot import EXCLUSION_RULES, RATINGS, snapshot
 from s2s_assets.ratings.store import Rater, RatingsStore, enrol, status, utc_now
 from s2s_assets.ratings.submit import submit
@@ -28,15 +33,22 @@ __all__ = [
     "RATINGS",
     "RATING_TASKS",
     "Assignment",
+    "Claims",
+    "Desk",
     "Handout",
     "Layout",
+    "Page",
+    "Played",
     "Rater",
     "RatingsFile",
     "RatingsStore",
     "Reading",
     "RepeatsRule",
     "Settled",
+    "Sitting",
     "as_written",
+    "beat",
+    "begin",
     "by_option",
     "columns_option",
     "enrol",
@@ -46,15 +58,22 @@ __all__ = [
     "families_option",
     "heartbeat",
     "import_ratings",
+    "invitations",
+    "invite",
+    "invited",
     "media_blob",
     "next_assignment",
+    "next_task",
     "plant",
     "planted_strengths",
     "rater_quality_table",
     "rating_tasks_table",
     "read_ratings",
     "reading_options",
+    "report_problem",
     "restore",
+    "revoke",
+    "save_page",
     "scores_option",
     "settled_version",
     "snapshot",

@@ -1,7 +1,7 @@
 """Handing out work: a slot of a pair leased to a rater, exactly k votes a pair under any concurrency.
 
 A pair is eligible for a rater where it is open and has a slot that no lease or vote takes, the rater never had the pair,
-and its prompt is below the rater's caps. Of the eligible pairs with the fewest slots taken, up to 200 from a random
+its prompt is below the rater's caps, and fewer than two raters met a technical problem in it. Of the eligible pairs with the fewest slots taken, up to 200 from a random
 place on are weighed, and the pair wins whose prompt, then whose configs, the rater has met least; ties are random. The
 slot is the pair's lowest free one and decides which response is heard first, so order is balanced within each pair.
 
@@ -11,11 +11,11 @@ where no other is left. Should all of this be wrong, the unique index over live 
 """
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from typing import Any
 
 import numpy as np
-from sqlalchemy import Connection, Row, Select, select, text
+from sqlalchemy import Connection, Row, Select, func, select, text
 
 from s2s_assets.ratings.exclude import live_targets
 from s2s_assets.ratings.leases import Assignment, Handout, expire_leases, lease, leased
@@ -23,6 +23,8 @@ from s2s_assets.ratings.schema import WANTED, assignment, pair, rater
 from s2s_assets.ratings.store import Clock, Rater, RatingsStore, utc_now
 
 _SHUFFLE_RANGE = 2**31
+PROBLEMS_HOLD = 2
+"""Reports of technical problems after which a pair is not handed out."""
 
 
 def next_assignment(
@@ -32,6 +34,7 @@ def next_assignment(
     rng: np.random.Generator,
     clock: Clock = utc_now,
     rules: Handout | None = None,
+    barred: Collection[str] = (),
 ) -> Assignment | None:
     """The rater's next task; the one that is under way, where there is one.
 
@@ -42,6 +45,7 @@ def next_assignment(
         rng: Where among the candidates to start, and how ties fall.
         clock: Called once the locks are held, so that waiting for them costs no lease time.
         rules: Caps and lease times.
+        barred: Prompts that the sitting has heard in other ways.
 
     Returns:
         None where the rater is excluded, has had the session's tasks, or nothing is left for them.
@@ -58,7 +62,7 @@ def next_assignment(
             return None
         if sum(row.session == session for row in met) >= rules.tasks_per_session:
             return None
-        chosen = _choose(connection, who, met, session, rng, rules)
+        chosen = _choose(connection, who, met, session, rng, rules, barred)
         return None if chosen is None else lease(connection, chosen, who, session, clock(), rules)
 
 
@@ -75,16 +79,19 @@ def _choose(
     session: str,
     rng: np.random.Generator,
     rules: Handout,
+    also_barred: Collection[str],
 ) -> Row[Any] | None:
     """Lock and return the best pair that can be had, None where none is left."""
     heard = Counter(row.prompt for row in met)
     heard_now = Counter(row.prompt for row in met if row.session == session)
     barred = {p for p, n in heard.items() if n >= rules.prompt_per_rater or heard_now[p] >= rules.prompt_per_session}
+    barred |= set(also_barred)
     configs = Counter(config for row in met for config in (row.config_a, row.config_b))
     eligible = (
         select(pair)
         .where(text(WANTED), pair.c.prompt.not_in(barred))
         .where(pair.c.id.not_in(select(assignment.c.pair_id).where(assignment.c.rater_id == who.id)))
+        .where(pair.c.id.not_in(_troubled()))
     )
     # a pair that filled up between the look and the lock sends us to the next round
     while candidates := _window(connection, eligible, rng, rules.candidates):
@@ -100,6 +107,12 @@ def _choose(
         for locked in _locks(connection, [candidates[i].id for i in rank]):
             return locked
     return None
+
+
+def _troubled() -> "Select[Any]":
+    """Pairs that several raters could not rate for technical problems; they wait for someone to look."""
+    reports = select(assignment.c.pair_id).where(assignment.c.state == "problem").group_by(assignment.c.pair_id)
+    return reports.having(func.count() >= PROBLEMS_HOLD)
 
 
 def _window(connection: Connection, eligible: "Select[Any]", rng: np.random.Generator, size: int) -> list[Row[Any]]:

@@ -9,6 +9,7 @@ import click
 from s2s_assets.ratings.exclude import Scope, exclude, restore, withdraw
 from s2s_assets.ratings.export import export_ratings
 from s2s_assets.ratings.files import read_ratings
+from s2s_assets.ratings.invitations import Panel, Work, completion_codes, invitations, invite, link, revoke
 from s2s_assets.ratings.layouts import Layout
 from s2s_assets.ratings.options import columns_option, scores_option
 from s2s_assets.ratings.store import RatingsStore, status, utc_now
@@ -22,7 +23,7 @@ _SHOWN = 10
 
 @click.group()
 def ratings() -> None:
-    """Import, export, count and exclude the ratings of the study in S2S_STUDY."""
+    """Collect, import, export, count and exclude the ratings of the study in S2S_STUDY."""
 
 
 @ratings.command(name="import")
@@ -106,6 +107,83 @@ def withdraw_response(response: str, reason: str, author: str, as_json: bool) ->
     """Withdraw a RESPONSE: its pairs become void, its answers are excluded, the plan heals the hole."""
     store, _ = _open()
     _tell(as_json, "response", response, withdraw(store, response, author, reason, utc_now()), "withdrawn")
+
+
+@ratings.command()
+@click.option("--port", default=8800, show_default=True, type=click.IntRange(0, 65535), help="0 takes a free one.")
+@click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on.")
+@click.option("--workers", default=1, show_default=True, type=click.IntRange(1, 64), help="Processes.")
+@guard
+def serve(port: int, host: str, workers: int) -> None:
+    """Serve the rating app; prints its address once it answers, and runs until it is stopped."""
+    from s2s_assets.ratings.app.serve import serve as run
+
+    # what cannot be opened is said here, once, and not by each worker
+    _open()
+    run(host, port, workers, lambda address: click.echo(f"rating app on {address}"))
+
+
+@ratings.command(name="invite")
+@click.option("--panel", type=click.Choice(get_args(Panel)), default="personal", show_default=True)
+@click.option("--mos", is_flag=True, help="For single responses, 1 to 5, instead of pairs.")
+@click.option("--label", default="", help="For you, in the list of invitations.")
+@click.option("--return-url", help="Where raters go at the end; {code}, {person} and {session} are filled in.")
+@click.option("--url", help="Address of the rating app; by default S2S_RATER_URL.")
+@json_option
+@guard
+def make_invitation(
+    panel: Panel, mos: bool, label: str, return_url: str | None, url: str | None, as_json: bool
+) -> None:
+    """Make a link that starts a rater's session in a browser: for one person, or for all that a panel sends."""
+    store, _ = _open()
+    work: Work = "mos" if mos else "pairs"
+    token = invite(store, utc_now(), panel, work, label, return_url=return_url)
+    address = link(url or Settings.from_environment().rater_url, token, panel)
+    if as_json:
+        emit({"url": address, "codes": completion_codes(store, token)})
+        return
+    people.print(address)
+    for outcome, code in completion_codes(store, token).items():
+        people.print(f"  code for {outcome}: {code}")
+
+
+@ratings.command(name="invitations")
+@json_option
+@guard
+def list_invitations(as_json: bool) -> None:
+    """List the links that were made; the links themselves are stored nowhere."""
+    store, _ = _open()
+    rows = [
+        {
+            "invitation": one.id,
+            "panel": one.panel,
+            "work": one.work,
+            "label": one.label,
+            "created_at": one.created_at.isoformat(),
+            "revoked_at": None if one.revoked_at is None else one.revoked_at.isoformat(),
+        }
+        for one in invitations(store)
+    ]
+    if as_json:
+        emit(rows)
+        return
+    for row in rows:
+        state = "open" if row["revoked_at"] is None else f"revoked {row['revoked_at']}"
+        people.print(f"{row['invitation']}  {row['panel']}  {row['work']}  {row['label'] or '-'}  {state}")
+
+
+@ratings.command(name="revoke")
+@click.argument("invitation", type=int)
+@json_option
+@guard
+def revoke_invitation(invitation: int, as_json: bool) -> None:
+    """Close the link of an INVITATION, by its number; what was saved is kept."""
+    store, _ = _open()
+    changed = revoke(store, invitation, utc_now())
+    if as_json:
+        emit({"invitation": invitation, "changed": changed})
+    else:
+        people.print(f"invitation {invitation}: {'revoked' if changed else 'nothing to change'}")
 
 
 def _open() -> tuple[RatingsStore, StudyFolder]:

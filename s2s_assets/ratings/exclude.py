@@ -2,7 +2,9 @@
 
 An exclusion is a row with author and reason; lifting it is a note on that row. No answer is deleted or changed, and one
 that is excluded is published as such. Excluding a response is its *withdrawal*: its pairs become void in the same
-transaction, and the pairing plan heals the hole in a new epoch.
+transaction, and the pairing plan heals the hole in a new epoch. Excluding a rater gives back the slots of that rater's
+votes, so that others are asked in their place; a rating gives its slot back once all ratings of its task are excluded.
+Restoring takes a slot back where it is still free; where another has voted by then, both votes count.
 """
 
 from collections.abc import Sequence
@@ -11,7 +13,8 @@ from typing import Any, Literal
 
 from sqlalchemy import Connection, Row, or_, select
 
-from s2s_assets.ratings.schema import answer, exclusion, media, pair, rater
+from s2s_assets.ratings.leases import give_back_slots, take_slots_back
+from s2s_assets.ratings.schema import answer, assignment, exclusion, media, pair, rater
 from s2s_assets.ratings.store import RatingsStore, insert_new
 from s2s_assets.study import RatingsError
 
@@ -42,6 +45,8 @@ def exclude(store: RatingsStore, scope: Scope, target: str, author: str, reason:
         insert_new(connection, exclusion, [row])
         if scope == "response":
             _void(connection, target)
+        else:
+            give_back_slots(connection, _votes(connection, scope, target))
     return True
 
 
@@ -70,9 +75,12 @@ def restore(store: RatingsStore, scope: Scope, target: str, author: str, reason:
     live = (exclusion.c.scope == scope) & (exclusion.c.target == target) & exclusion.c.lifted_at.is_(None)
     lifted = {"lifted_at": now, "lifted_by": author, "lifted_reason": reason}
     with store.writing() as connection:
+        votes = [] if scope == "response" else _votes(connection, scope, target)
         done = connection.execute(exclusion.update().where(live).values(lifted)).rowcount > 0
         if done and scope == "response":
             _reopen(connection, target)
+        elif done:
+            take_slots_back(connection, votes)
     return done
 
 
@@ -105,6 +113,20 @@ def _exists(connection: Connection, scope: Scope, target: str) -> bool:
         "response": select(pair.c.id).where(or_(pair.c.response_a == target, pair.c.response_b == target)),
     }
     return connection.execute(queries[scope].limit(1)).first() is not None
+
+
+def _votes(connection: Connection, scope: Scope, target: str) -> list[int]:
+    """Assignments whose votes stand or fall with a rater or rating."""
+    query = select(assignment.c.id).join(rater, rater.c.id == assignment.c.rater_id).where(rater.c.name == target)
+    if scope == "rating":
+        query = select(answer.c.assignment_id).where(answer.c.rating_id == target, answer.c.assignment_id.is_not(None))
+    found = connection.execute(query).scalars().all()
+    return [one for one in found if scope == "rater" or _all_excluded(connection, one)]
+
+
+def _all_excluded(connection: Connection, assignment_id: int) -> bool:
+    of_task = select(answer.c.rating_id).where(answer.c.assignment_id == assignment_id)
+    return set(connection.execute(of_task).scalars()) <= live_targets(connection, "rating")
 
 
 def _void(connection: Connection, response: str) -> None:

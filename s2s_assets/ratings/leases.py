@@ -1,12 +1,14 @@
 """Leases: a slot given to a rater for a time.
 
 A lease lasts max(10 min, 6 × what there is to hear) from the moment the locks are held, and longer with each heartbeat.
-One that ran out is taken back before the next task is handed out, and its slot is free again; the rater does not get
-that pair a second time.
+One that ran out is taken back before the next task is handed out, and its slot is free again. The rater who left it is
+not given that pair a second time, but may take it up again while the slot is still free (`renew`). A technical problem
+gives the slot back at once (`give_back`).
 """
 
 import secrets
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
@@ -80,6 +82,57 @@ def expire_leases(store: RatingsStore, now: datetime) -> int:
             freed = Counter(row.pair_id for row in rows)
             connection.execute(free, [{"of": pair_id, "freed": n} for pair_id, n in sorted(freed.items())])
     return len(rows)
+
+
+def renew(connection: Connection, assignment_id: int, clock: Clock = utc_now, rules: Handout | None = None) -> bool:
+    """Take up a task that was left: the lease runs again, unless another has the slot or the pair is not open any more."""
+    rules = rules or Handout()
+    mine = assignment.c.id == assignment_id
+    row = connection.execute(select(assignment).where(mine).with_for_update(key_share=True)).one()
+    opened = select(pair.c.id).where(pair.c.id == row.pair_id, pair.c.state == "open").with_for_update(key_share=True)
+    if row.state not in ("leased", "expired") or connection.execute(opened).first() is None:
+        return False
+    if row.state == "expired":
+        same = (assignment.c.pair_id == row.pair_id) & (assignment.c.slot == row.slot)
+        if connection.execute(select(assignment.c.id).where(same, text(LIVE))).first() is not None:
+            return False
+        connection.execute(pair.update().where(pair.c.id == row.pair_id).values(taken=pair.c.taken + 1))
+    expires_at = clock() + _lease_time(connection, row.pair_id, rules)
+    connection.execute(assignment.update().where(mine).values(state="leased", expires_at=expires_at))
+    return True
+
+
+def give_back(connection: Connection, assignment_id: int, state: str) -> None:
+    """End a lease without a vote; its slot is free again."""
+    mine = (assignment.c.id == assignment_id) & assignment.c.state.in_(("leased", "expired"))
+    row = connection.execute(
+        select(*assignment.c["pair_id", "state"]).where(mine).with_for_update(key_share=True)
+    ).first()
+    if row is None:
+        return
+    connection.execute(assignment.update().where(assignment.c.id == assignment_id).values(state=state))
+    if row.state == "leased":
+        connection.execute(pair.update().where(pair.c.id == row.pair_id).values(taken=pair.c.taken - 1))
+
+
+def give_back_slots(connection: Connection, ids: Sequence[int]) -> None:
+    """Free the slots of votes and leases that are not to count: their assignments are `excluded`, or `expired`."""
+    query = select(assignment).where(assignment.c.id.in_(ids), text(LIVE)).order_by(assignment.c.pair_id)
+    for row in connection.execute(query.with_for_update(key_share=True)).all():
+        state = "excluded" if row.state == "done" else "expired"
+        connection.execute(assignment.update().where(assignment.c.id == row.id).values(state=state))
+        connection.execute(pair.update().where(pair.c.id == row.pair_id).values(taken=pair.c.taken - 1))
+
+
+def take_slots_back(connection: Connection, ids: Sequence[int]) -> None:
+    """Give excluded votes their slots again, those that nobody else has by now."""
+    query = select(assignment).where(assignment.c.id.in_(ids), assignment.c.state == "excluded")
+    for row in connection.execute(query.order_by(assignment.c.pair_id)).all():
+        connection.execute(select(pair.c.id).where(pair.c.id == row.pair_id).with_for_update(key_share=True))
+        same = (assignment.c.pair_id == row.pair_id) & (assignment.c.slot == row.slot)
+        if connection.execute(select(assignment.c.id).where(same, text(LIVE))).first() is None:
+            connection.execute(assignment.update().where(assignment.c.id == row.id).values(state="done"))
+            connection.execute(pair.update().where(pair.c.id == row.pair_id).values(taken=pair.c.taken + 1))
 
 
 def lease(

@@ -5,7 +5,7 @@ study_identity  the one study that this database belongs to
 rater           who answers: unique by name and by (provider, external_id)
 pair            two responses to one prompt; `open` pairs are handed out, `void` and `outside` ones are not
 slot            one planned showing of a pair, with the response that is heard first
-assignment      a slot leased to a rater: leased → done | expired | late
+assignment      a slot leased to a rater: leased → done | expired | late | problem; done → excluded with its rater
 answer          one score on one rubric, by an assignment or from an import; never changed, never deleted by cleaning;
                 `extra` holds what an imported file said of it in columns of its own
 exclusion       a rating, rater or response that does not count, by whom and why, until lifted
@@ -17,7 +17,8 @@ planted         the strengths that simulated raters answered from; empty where p
 
 Two indexes hold what code alone could get wrong: a rater has a pair once, and a slot has at most one assignment that is
 leased or done. Every time is stored as UTC and read back as an aware datetime. A stored score is positive where the
-pair's `config_a` is better; `screen_value`, beside it, is positive where the second heard was preferred.
+pair's `config_a` is better; `screen_value`, beside it, is positive where the second heard was preferred. The rating
+app's own tables are in `app_schema`.
 """
 
 from datetime import UTC, datetime
@@ -77,11 +78,13 @@ class UtcTime(TypeDecorator[datetime]):
         return value.replace(tzinfo=UTC) if value.tzinfo is None else value.astimezone(UTC)
 
 
-def _column(name: str, kind: Any, *parts: Any, null: bool = False, **options: Any) -> "Column[Any]":
+def column(name: str, kind: Any, *parts: Any, null: bool = False, **options: Any) -> "Column[Any]":
+    """A column that holds a value in every row unless `null` says otherwise."""
     return Column(name, kind, *parts, nullable=null, **options)
 
 
-def _key() -> "Column[Any]":
+def key() -> "Column[Any]":
+    """The primary key of rows that are numbered as they come."""
     # SQLite counts up by itself only in a column that is declared INTEGER
     return Column("id", BigInteger().with_variant(Integer, "sqlite"), primary_key=True)
 
@@ -92,21 +95,21 @@ study_identity = Table(
     "study_identity",
     metadata,
     Column("id", Integer, primary_key=True, autoincrement=False),
-    _column("study", Text),
-    _column("created_at", UtcTime),
+    column("study", Text),
+    column("created_at", UtcTime),
     CheckConstraint("id = 1", name="ck_study_identity_one"),
 )
 
 rater = Table(
     "rater",
     metadata,
-    _key(),
-    _column("name", Text),
-    _column("provider", Text),
-    _column("external_id", Text),
-    _column("simulated", Boolean),
-    _column("attributes", JSON),
-    _column("created_at", UtcTime),
+    key(),
+    column("name", Text),
+    column("provider", Text),
+    column("external_id", Text),
+    column("simulated", Boolean),
+    column("attributes", JSON),
+    column("created_at", UtcTime),
     UniqueConstraint("name", name="uq_rater_name"),
     UniqueConstraint("provider", "external_id", name="uq_rater_external"),
 )
@@ -114,20 +117,20 @@ rater = Table(
 pair = Table(
     "pair",
     metadata,
-    _key(),
-    _column("pair", Text),
-    _column("prompt", Text),
-    _column("config_a", Text),
-    _column("config_b", Text),
-    _column("response_a", Text, null=True),
-    _column("response_b", Text, null=True),
-    _column("state", Text),
-    _column("slots", Integer),
-    _column("taken", Integer),
-    _column("shuffle", Integer),
-    _column("category", Text, null=True),
-    _column("level", Text, null=True),
-    _column("acoustic", Text, null=True),
+    key(),
+    column("pair", Text),
+    column("prompt", Text),
+    column("config_a", Text),
+    column("config_b", Text),
+    column("response_a", Text, null=True),
+    column("response_b", Text, null=True),
+    column("state", Text),
+    column("slots", Integer),
+    column("taken", Integer),
+    column("shuffle", Integer),
+    column("category", Text, null=True),
+    column("level", Text, null=True),
+    column("acoustic", Text, null=True),
     UniqueConstraint("pair", name="uq_pair_pair"),
     Index("ix_pair_wanted", "taken", "shuffle", sqlite_where=text(WANTED), postgresql_where=text(WANTED)),
     Index("ix_pair_response_a", "response_a"),
@@ -137,27 +140,27 @@ pair = Table(
 slot = Table(
     "slot",
     metadata,
-    _column("pair_id", BigInteger, ForeignKey("pair.id", name="fk_slot_pair"), primary_key=True),
-    _column("slot", Integer, primary_key=True, autoincrement=False),
-    _column("epoch", Integer),
-    _column("first", Text),
-    _column("source", Text),
+    column("pair_id", BigInteger, ForeignKey("pair.id", name="fk_slot_pair"), primary_key=True),
+    column("slot", Integer, primary_key=True, autoincrement=False),
+    column("epoch", Integer),
+    column("first", Text),
+    column("source", Text),
     CheckConstraint("first IN ('a', 'b')", name="ck_slot_first"),
 )
 
 assignment = Table(
     "assignment",
     metadata,
-    _key(),
-    _column("pair_id", BigInteger),
-    _column("slot", Integer),
-    _column("rater_id", BigInteger, ForeignKey("rater.id", name="fk_assignment_rater")),
-    _column("session", Text),
-    _column("state", Text),
-    _column("nonce", Text),
-    _column("leased_at", UtcTime),
-    _column("expires_at", UtcTime),
-    _column("submitted_at", UtcTime, null=True),
+    key(),
+    column("pair_id", BigInteger),
+    column("slot", Integer),
+    column("rater_id", BigInteger, ForeignKey("rater.id", name="fk_assignment_rater")),
+    column("session", Text),
+    column("state", Text),
+    column("nonce", Text),
+    column("leased_at", UtcTime),
+    column("expires_at", UtcTime),
+    column("submitted_at", UtcTime, null=True),
     ForeignKeyConstraint(["pair_id", "slot"], ["slot.pair_id", "slot.slot"], name="fk_assignment_slot"),
     UniqueConstraint("nonce", name="uq_assignment_nonce"),
     UniqueConstraint("pair_id", "rater_id", name="uq_assignment_pair_rater"),
@@ -174,22 +177,22 @@ assignment = Table(
 answer = Table(
     "answer",
     metadata,
-    _key(),
-    _column("rating_id", Text),
-    _column("assignment_id", BigInteger, ForeignKey("assignment.id", name="fk_answer_assignment"), null=True),
-    _column("pair_id", BigInteger, ForeignKey("pair.id", name="fk_answer_pair")),
-    _column("rater_id", BigInteger, ForeignKey("rater.id", name="fk_answer_rater")),
-    _column("rubric", Text),
-    _column("score", SmallInteger),
-    _column("screen_value", SmallInteger, null=True),
-    _column("first", Text, null=True),
-    _column("submitted_at", UtcTime, null=True),
-    _column("landed_at", UtcTime),
-    _column("elapsed_ms", Integer, null=True),
-    _column("source", Text),
-    _column("simulated", Boolean),
-    _column("mark", BigInteger),
-    _column("extra", JSON(none_as_null=True), null=True),
+    key(),
+    column("rating_id", Text),
+    column("assignment_id", BigInteger, ForeignKey("assignment.id", name="fk_answer_assignment"), null=True),
+    column("pair_id", BigInteger, ForeignKey("pair.id", name="fk_answer_pair")),
+    column("rater_id", BigInteger, ForeignKey("rater.id", name="fk_answer_rater")),
+    column("rubric", Text),
+    column("score", SmallInteger),
+    column("screen_value", SmallInteger, null=True),
+    column("first", Text, null=True),
+    column("submitted_at", UtcTime, null=True),
+    column("landed_at", UtcTime),
+    column("elapsed_ms", Integer, null=True),
+    column("source", Text),
+    column("simulated", Boolean),
+    column("mark", BigInteger),
+    column("extra", JSON(none_as_null=True), null=True),
     CheckConstraint("score BETWEEN -3 AND 3", name="ck_answer_score"),
     UniqueConstraint("rating_id", name="uq_answer_rating_id"),
     UniqueConstraint("assignment_id", "rubric", name="uq_answer_assignment_rubric"),
@@ -199,15 +202,15 @@ answer = Table(
 exclusion = Table(
     "exclusion",
     metadata,
-    _key(),
-    _column("scope", Text),
-    _column("target", Text),
-    _column("author", Text),
-    _column("reason", Text),
-    _column("created_at", UtcTime),
-    _column("lifted_at", UtcTime, null=True),
-    _column("lifted_by", Text, null=True),
-    _column("lifted_reason", Text, null=True),
+    key(),
+    column("scope", Text),
+    column("target", Text),
+    column("author", Text),
+    column("reason", Text),
+    column("created_at", UtcTime),
+    column("lifted_at", UtcTime, null=True),
+    column("lifted_by", Text, null=True),
+    column("lifted_reason", Text, null=True),
     CheckConstraint("scope IN ('rating', 'rater', 'response')", name="ck_exclusion_scope"),
     Index(
         "uq_exclusion_live",
@@ -222,30 +225,30 @@ exclusion = Table(
 settled = Table(
     "settled",
     metadata,
-    _key(),
-    _column("version", Text),
-    _column("watermark", UtcTime),
-    _column("answers", BigInteger),
-    _column("exclusions", Text),
+    key(),
+    column("version", Text),
+    column("watermark", UtcTime),
+    column("answers", BigInteger),
+    column("exclusions", Text),
 )
 
 media = Table(
     "media",
     metadata,
-    _column("kind", Text, primary_key=True),
-    _column("subject", Text, primary_key=True),
-    _column("blob", Text),
-    _column("duration_s", Float),
+    column("kind", Text, primary_key=True),
+    column("subject", Text, primary_key=True),
+    column("blob", Text),
+    column("duration_s", Float),
     CheckConstraint("kind IN ('prompt', 'response')", name="ck_media_kind"),
 )
 
 media_token = Table(
     "media_token",
     metadata,
-    _column("token", Text, primary_key=True),
-    _column("assignment_id", BigInteger, ForeignKey("assignment.id", name="fk_media_token_assignment")),
-    _column("role", Text),
-    _column("blob", Text),
+    column("token", Text, primary_key=True),
+    column("assignment_id", BigInteger, ForeignKey("assignment.id", name="fk_media_token_assignment")),
+    column("role", Text),
+    column("blob", Text),
     CheckConstraint("role IN ('prompt', 'first', 'second')", name="ck_media_token_role"),
     Index("ix_media_token_assignment", "assignment_id"),
 )
@@ -253,7 +256,7 @@ media_token = Table(
 planted = Table(
     "planted",
     metadata,
-    _column("config", Text, primary_key=True),
-    _column("rubric", Text, primary_key=True),
-    _column("strength", Float),
+    column("config", Text, primary_key=True),
+    column("rubric", Text, primary_key=True),
+    column("strength", Float),
 )

@@ -4,7 +4,8 @@
 lease runs                                → done
 lease ran out, the slot is still free     → done
 lease ran out, the slot has been refilled → late: kept, published as excluded, not one of the k votes
-sent again                                → repeated: nothing is changed
+the rater is excluded by now              → late, too: counted again should the rater be restored
+sent again, or after a technical problem  → repeated: nothing is changed
 ```
 """
 
@@ -15,6 +16,8 @@ from typing import Any, Literal
 from sqlalchemy import Connection, Row, select, text
 
 from s2s_assets.ratings.answers import Content, rating_id, signed_score
+from s2s_assets.ratings.exclude import live_targets
+from s2s_assets.ratings.leases import give_back
 from s2s_assets.ratings.schema import LIVE, answer, assignment, pair, rater, slot
 from s2s_assets.ratings.store import Clock, RatingsStore, utc_now
 from s2s_assets.study import RatingsError
@@ -41,22 +44,36 @@ def submit(
     Raises:
         RatingsError: no assignment has this nonce, no score is given, or one is outside -3..3.
     """
-    _check(screen_values)
     with store.writing() as connection:
-        task = _locked(connection, nonce)
-        if task is None:
-            raise RatingsError("no assignment has this nonce: the task was not handed out by this database")
-        if task.state in ("done", "late"):
-            return "repeated"
-        now = clock()
-        outcome = _close(connection, task, now)
-        common = {"assignment_id": task.id, "pair_id": task.pair_id, "rater_id": task.rater_id, "first": task.first}
-        common |= {"submitted_at": now, "landed_at": now, "elapsed_ms": elapsed_ms, "simulated": task.simulated}
-        common["source"] = "adaptive" if task.source == "adaptive" else "baseline"
-        rows = [
-            common | _scored(store.study, task, rubric, value, now) for rubric, value in sorted(screen_values.items())
-        ]
-        connection.execute(answer.insert(), rows)
+        return submit_in(connection, store.study, nonce, screen_values, clock, elapsed_ms)
+
+
+def submit_in(
+    connection: Connection,
+    study: str,
+    nonce: str,
+    screen_values: Mapping[str, int],
+    clock: Clock,
+    elapsed_ms: int | None,
+) -> Outcome:
+    """`submit` inside a writing transaction that does more.
+
+    Raises:
+        RatingsError: as `submit` does.
+    """
+    _check(screen_values)
+    task = _locked(connection, nonce)
+    if task is None:
+        raise RatingsError("no assignment has this nonce: the task was not handed out by this database")
+    if task.state not in ("leased", "expired"):
+        return "repeated"
+    now = clock()
+    outcome = _close(connection, task, now)
+    common = {"assignment_id": task.id, "pair_id": task.pair_id, "rater_id": task.rater_id, "first": task.first}
+    common |= {"submitted_at": now, "landed_at": now, "elapsed_ms": elapsed_ms, "simulated": task.simulated}
+    common["source"] = "adaptive" if task.source == "adaptive" else "baseline"
+    rows = [common | _scored(study, task, rubric, value, now) for rubric, value in sorted(screen_values.items())]
+    connection.execute(answer.insert(), rows)
     return outcome
 
 
@@ -90,16 +107,18 @@ def _locked(connection: Connection, nonce: str) -> Row[Any] | None:
 
 
 def _close(connection: Connection, task: Row[Any], now: datetime) -> Literal["done", "late"]:
-    outcome: Literal["done", "late"] = "done"
-    if task.state == "expired":
+    state = "done"
+    if task.name in live_targets(connection, "rater"):
+        give_back(connection, task.id, state := "excluded")
+    elif task.state == "expired":
         same = (assignment.c.pair_id == task.pair_id) & (assignment.c.slot == task.slot)
         if connection.execute(select(assignment.c.id).where(same, text(LIVE))).first() is not None:
-            outcome = "late"
+            state = "late"
         else:
             connection.execute(pair.update().where(pair.c.id == task.pair_id).values(taken=pair.c.taken + 1))
-    closed = {"state": outcome, "submitted_at": now}
+    closed = {"state": state, "submitted_at": now}
     connection.execute(assignment.update().where(assignment.c.id == task.id).values(closed))
-    return outcome
+    return "done" if state == "done" else "late"
 
 
 def _scored(study: str, task: Row[Any], rubric: str, value: int, now: datetime) -> dict[str, Any]:

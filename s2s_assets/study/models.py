@@ -120,6 +120,60 @@ class Rubric(Record):
     """Shown to raters beside the question."""
 
 
+MOS_QUESTIONS = (
+    Rubric(
+        id="naturalness",
+        group="humanness",
+        question="How natural does this voice sound?",
+        help="Does it sound like a real person talking? Ignore whether you like the voice itself.",
+    ),
+    Rubric(
+        id="audio_quality",
+        group="technical",
+        question="How clean does this recording sound?",
+        help="Noise, clicks, distortion, muffling, drop-outs. Ignore content and loudness.",
+    ),
+    Rubric(id=OVERALL, group="overall", question="All things considered, how good is this response?"),
+)
+"""Asked about a single response, 1 (bad) to 5 (excellent)."""
+
+
+class Consent(Record):
+    """What raters agree to before anything else; a changed text needs a new version."""
+
+    version: Name = "1"
+    paragraphs: tuple[str, ...] = ()
+    """Plain text; the app's own words where there is none."""
+    contact: str = ""
+    """Whom raters can ask."""
+
+
+class RaterSessions(Record):
+    """What a person who rates goes through in one sitting."""
+
+    tasks: Annotated[int, Field(ge=1, le=100)] = 20
+    """Pairs, or single responses, a sitting."""
+    prompt_per_rater: Annotated[int, Field(ge=1, le=100)] = 2
+    """How many pairs of one prompt a rater may get, over all sittings; within one sitting it is one."""
+    control_share: Annotated[float, Field(ge=0, le=0.5)] = 0.125
+    """Controls among the tasks: pairs whose answer is known, and repeats."""
+    headphones: Literal["required", "asked", "off"] = "required"
+    """`asked` records the check's result and lets everybody go on."""
+    gold_rubric: str = "audio_quality"
+    """The question whose answer is known where one of the two was spoilt; Overall where the study does not ask it."""
+    consent: Consent = Consent()
+    mos_votes: Annotated[int, Field(ge=1, le=100)] = 2
+    """Single-response votes asked of each response, in sittings of their own."""
+    mos_questions: Annotated[tuple[Rubric, ...], Field(min_length=1)] = MOS_QUESTIONS
+
+    @model_validator(mode="after")
+    def _mos_consistent(self) -> Self:
+        ids = [q.id for q in self.mos_questions]
+        if len(set(ids)) < len(ids) or any(q.gate for q in self.mos_questions):
+            raise ValueError("mos_questions: each id once, and no gates")
+        return self
+
+
 class Category(Record):
     """An objective category of prompts; its `meaning` is for readers of the study."""
 
@@ -214,6 +268,7 @@ class Study(Record):
     cleaning: Cleaning = Cleaning()
     analysis: Analysis = Analysis()
     boards: tuple[Board, ...] = ()
+    sessions: RaterSessions = RaterSessions()
     licence: str = ""
 
     @model_validator(mode="after")

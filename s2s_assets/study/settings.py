@@ -1,6 +1,6 @@
 """Where this process finds its study, its state and its services: the environment, read once.
 
-`S2S_STUDY`, `S2S_HOME`, `S2S_STORE`, `S2S_DATABASE_URL`; provider keys are read where they are used, by the name that a
+`S2S_STUDY`, `S2S_HOME`, `S2S_STORE`, `S2S_DATABASE_URL`, `S2S_RATER_URL`; provider keys are read where they are used, by the name that a
 config gives, and are never part of a setting.
 """
 
@@ -24,6 +24,8 @@ class Settings(BaseModel):
     """`file:PATH` or `s3://BUCKET/PREFIX`."""
     database_url: str
     """SQLAlchemy URL of the ratings database."""
+    rater_url: str = "http://127.0.0.1:8800"
+    """Address at which raters reach the rating app; with https their cookies are marked secure."""
 
     @classmethod
     def from_environment(cls, environ: Mapping[str, str] | None = None) -> "Settings":
@@ -35,4 +37,5 @@ class Settings(BaseModel):
             home=home,
             store=given.get("S2S_STORE", f"file:{home / 'store'}"),
             database_url=given.get("S2S_DATABASE_URL", f"sqlite:///{home / 'ratings.sqlite'}"),
+            rater_url=given.get("S2S_RATER_URL", "http://127.0.0.1:8800"),
         )

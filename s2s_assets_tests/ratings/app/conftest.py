@@ -1,0 +1,286 @@
+"""A small study with real audio, its server as a process, and a browser."""
+
+import itertools
+import json
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+from starlette.testclient import TestClient
+
+from s2s_assets.audio import Clip, encode_flac
+from s2s_assets.ratings import RatingsStore, invite, upsert_tasks, utc_now
+from s2s_assets.ratings.app.main import create_app
+from s2s_assets.ratings.check_sounds import tones_due
+from s2s_assets.ratings.invitations import link
+from s2s_assets.ratings.sittings import by_token
+from s2s_assets.storage import StudyStore, open_engine, open_store
+from s2s_assets.study import Settings
+
+STUDY = """\
+study: lab
+title: Speech lab
+rubrics:
+  - {id: helpfulness, group: content, question: "Which response is more useful?", help: "Correct, relevant, complete."}
+  - {id: reasoning, group: content, gate: needs_reasoning, question: "Which response thinks it through better?"}
+  - {id: naturalness, group: humanness, question: "Which voice sounds more like a person?", help: Not whether you like it.}
+  - {id: audio_quality, group: technical, question: "Which recording sounds cleaner?"}
+  - {id: overall, group: overall, question: "All things considered, which response is better?"}
+tags: [needs_reasoning]
+models:
+  - id: m0
+    name: M Zero
+    family: M
+    provider: lab
+    adapter: openai_realtime
+    voices: [{id: v}, {id: w}, {id: x}, {id: y}]
+sessions: {tasks: 3, control_share: 0, headphones: "off"}
+"""
+USUAL = 'tasks: 3, control_share: 0, headphones: "off"'
+RATE_HZ = 24_000
+
+
+def a_sound(seed: int, duration_s: float = 0.6) -> bytes:
+    """Noise with the loudness of speech."""
+    rng = np.random.default_rng(seed)
+    t = np.arange(round(duration_s * RATE_HZ)) / RATE_HZ
+    samples = 0.12 * np.sin(2 * np.pi * (180 + 20 * seed) * t) + 0.03 * rng.standard_normal(len(t))
+    return encode_flac(Clip(samples[:, None], RATE_HZ), 24)
+
+
+@dataclass
+class Lab:
+    """A study folder, its database and its store."""
+
+    root: Path
+    database_url: str
+    environment: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def settings(self) -> Settings:
+        return Settings.from_environment(self.environment)
+
+    @property
+    def ratings(self) -> RatingsStore:
+        return RatingsStore(open_engine(self.database_url), "lab")
+
+    def write(self, study: str, prompts: int) -> None:
+        """The study's files, its audio and its plan."""
+        folder = self.root / "study"
+        folder.mkdir()
+        (folder / "study.yaml").write_text(study)
+        rows = [f"p{k},say {k},facts,L1,{'needs_reasoning' if k % 2 else ''}" for k in range(prompts)]
+        (folder / "prompts.csv").write_text("\n".join(["prompt,text,category,level,tags", *rows]) + "\n")
+        (folder / "recordings.csv").write_text("recording,prompt,file\n")
+        self.environment = {
+            "S2S_STUDY": str(folder),
+            "S2S_HOME": str(self.root / "home"),
+            "S2S_DATABASE_URL": self.database_url,
+        }
+        store = StudyStore(open_store(self.settings.store), "lab")
+        store.claim()
+        upsert_tasks(self.ratings, *planned(store, prompts))
+
+    def link(self, address: str, **options: Any) -> str:
+        """A new invitation's link."""
+        token = invite(self.ratings, utc_now(), **options)
+        return link(address, token, options.get("panel", "personal"))
+
+    @contextmanager
+    def serving(self, *words: str, port: int = 0, **more: str) -> Iterator["Server"]:
+        """The server as a process of its own."""
+        command = [sys.executable, "-c", "from s2s_assets.cli import main; main()", "ratings", "serve"]
+        environment = {**os.environ, **self.environment, **more}
+        process = subprocess.Popen(
+            [*command, "--port", str(port), *words], env=environment, stdout=subprocess.PIPE, text=True
+        )
+        try:
+            assert process.stdout is not None
+            line = process.stdout.readline()
+            yield Server(line.split()[-1], process)
+        finally:
+            process.terminate()
+            process.wait(20)
+
+
+@dataclass
+class Server:
+    """A running server."""
+
+    address: str
+    process: "subprocess.Popen[str]"
+
+    @property
+    def port(self) -> int:
+        return int(self.address.rpartition(":")[2])
+
+
+def planned(store: StudyStore, prompts: int) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """Every pair of four configs on every prompt, twice; and what is heard."""
+    voices = "vwxy"
+    pairs = list(itertools.combinations(voices, 2))
+    plan = [
+        {
+            "epoch": 1,
+            "pair": f"pair-{p}-{a}-{b}",
+            "prompt": f"p{p}",
+            "config_a": f"m0|{a}|none",
+            "config_b": f"m0|{b}|none",
+            "response_a": f"r-{p}-{a}",
+            "response_b": f"r-{p}-{b}",
+            "slot": slot,
+            "first": "ab"[slot],
+            "source": "baseline",
+        }
+        for p, (a, b), slot in itertools.product(range(prompts), pairs, range(2))
+    ]
+    heard = [("prompt", f"p{p}", store.put_blob(a_sound(p, 0.5), "flac"), 0.5) for p in range(prompts)]
+    for p, (k, v) in itertools.product(range(prompts), enumerate(voices)):
+        heard.append(("response", f"r-{p}-{v}", store.put_blob(a_sound(100 + 10 * p + k), "flac"), 0.6))
+    return pl.DataFrame(plan), pl.DataFrame(heard, schema=["kind", "subject", "blob", "duration_s"], orient="row")
+
+
+@pytest.fixture
+def make_lab(tmp_path: Path, database_url: str) -> Callable[..., Lab]:
+    """Makes a study; `sessions` replaces its line of that name."""
+
+    def make(sessions: str = USUAL, prompts: int = 6, **replaced: str) -> Lab:
+        text = STUDY.replace(USUAL, sessions)
+        for old, new in replaced.items():
+            text = text.replace(old, new)
+        lab = Lab(tmp_path, database_url)
+        lab.write(text, prompts)
+        return lab
+
+    return make
+
+
+class Visitor:
+    """A rater without a browser: asks for pages, sends forms, claims to have heard."""
+
+    def __init__(self, client: TestClient, ratings: RatingsStore, clock: Any) -> None:
+        self.client = client
+        self.ratings = ratings
+        self.clock = clock
+        self.page = ""
+
+    def get(self, path: str, **options: Any) -> Any:
+        response = self.client.get(path, **options)
+        self.page = response.text
+        return response
+
+    def post(self, path: str, **fields: str) -> Any:
+        response = self.client.post(path, data=fields)
+        self.page = response.text
+        return response
+
+    def begin(self, link: str) -> "Visitor":
+        """Consent and the sound check."""
+        self.get(link)
+        self.post("/consent", agree="yes")
+        assert "/sound/0" in self.page, self.page
+        token = next(value for name, value in self.client.cookies.items() if name.endswith("s2s"))
+        sat = by_token(self.ratings, token)
+        assert sat is not None
+        self.name = sat.name
+        self.rater = sat.rater.name
+        self.post("/sound", attempt="0", answer=str(tones_due(sat.name, 0)))
+        return self
+
+    @property
+    def nonce(self) -> str:
+        return re.findall(r'name="nonce" value="([^"]+)"', self.page)[0]
+
+    @property
+    def media(self) -> list[str]:
+        return re.findall(r'data-src="([^"]+)"', self.page)
+
+    @property
+    def questions(self) -> list[str]:
+        return list(dict.fromkeys(re.findall(r'name="(q\.[^"]+)"', self.page)))
+
+    @property
+    def ended(self) -> bool:
+        return 'class="code"' in self.page
+
+    def answer(self, value: int = 1, wait_s: float = 10.0, **more: str) -> Any:
+        """Hear everything, answer the page that is shown."""
+        self.clock.wind(seconds=wait_s)
+        played = {role: {"coverage": 1, "plays": 1, "rate": 1} for role in ("prompt", "first", "second")}
+        fields = {"nonce": self.nonce, "played": json.dumps(played)} | dict.fromkeys(self.questions, str(value))
+        return self.post("/task", **{**fields, **more})
+
+    def train(self) -> "Visitor":
+        """The training pair."""
+        while "One to try" in self.page:
+            self.answer()
+        return self
+
+    def do_task(self, value: int = 1) -> None:
+        """Every page of the task that is shown."""
+        nonce = self.nonce
+        while not self.ended and self.nonce == nonce:
+            self.answer(value)
+
+    def do_all(self, value: int = 1) -> None:
+        """Everything until the code."""
+        while not self.ended:
+            self.answer(value)
+
+
+class Desk:
+    """Lets visitors in at the app of one study, at the clock's time."""
+
+    def __init__(self, make_lab: Callable[..., Lab], clock: Any) -> None:
+        self._make_lab = make_lab
+        self._clock = clock
+        self._lab: Lab | None = None
+        self._app: Any = None
+        self._clients: list[TestClient] = []
+
+    @property
+    def lab(self) -> Lab:
+        return self._lab or self.lab_with(USUAL)
+
+    def lab_with(self, sessions: str, prompts: int = 6) -> Lab:
+        """The study, with rules of its own."""
+        self._lab = self._make_lab(sessions, prompts)
+        return self._lab
+
+    def __call__(self, link: str | None = None, **options: Any) -> Visitor:
+        """Somebody new: by a link of their own, by the one given, or (empty) by none."""
+        lab = self.lab
+        self._app = self._app or create_app(lab.settings, self._clock)
+        client = TestClient(self._app, headers={"sec-fetch-site": "same-origin"}, raise_server_exceptions=False)
+        self._clients.append(client)
+        visitor = Visitor(client, lab.ratings, self._clock)
+        if link == "":
+            return visitor
+        return visitor.begin(lab.link("", **options) if link is None else link)
+
+    def close(self) -> None:
+        for client in self._clients:
+            client.close()
+
+
+@pytest.fixture
+def visit(make_lab: Callable[..., Lab], clock: Any) -> Iterator[Desk]:
+    """Lets visitors in."""
+    desk = Desk(make_lab, clock)
+    yield desk
+    desk.close()
+
+
+@pytest.fixture
+def lab(visit: Desk) -> Lab:
+    """The usual study, that visitors come to."""
+    return visit.lab
