@@ -41,9 +41,9 @@ fix: $(DEV) ## format, and repair what the linter can repair
 	$(BIN)/ruff check --fix .
 
 .PHONY: bench
-bench: $(DEV) ## time the ranking on a large study, beside evalica, and exchanges against an emulator
-	$(BIN)/python s2s_assets_tests/bench.py
+bench: $(DEV) ## time exchanges against an emulator, then the ranking beside its peers on up to 10 million ratings
 	$(BIN)/python s2s_assets_tests/bench_exchange.py
+	$(BIN)/python s2s_assets_tests/bench.py --large
 
 .PHONY: docs
 docs: $(DEV) ## write docs/cli.md from the commands' help, and check every link

@@ -11,6 +11,7 @@ own that share strengths; an ordinary board has one. A *cell* is plane · P + pa
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, reduce
+from operator import or_
 from typing import TypeVar
 
 import numpy as np
@@ -22,10 +23,12 @@ from s2s_assets.ranking.coding import CodedRatings, Numbers, Signs
 from s2s_assets.ranking.spec import CLEANED_BY, FitSpec
 from s2s_assets.study import Bools, By, ConfigKey, Floats, InputError, Ints
 
-_Kind = TypeVar("_Kind", np.int32, np.int8)
+_Kind = TypeVar("_Kind", np.int64, np.int32, np.int8)
 
 SCORES = 7
 """Scores -3..+3, columns 0..6."""
+_TABLE = 2**23
+"""Numbers in a table of all scores of all pairs of configs, above which the pairs that occur are searched for."""
 
 
 @dataclass(frozen=True)
@@ -35,11 +38,13 @@ class Selection:
     coded: CodedRatings
     taken: Bools | None
     """(ratings,) which of them are its rows; None: all."""
-    cell: Numbers
-    """(rows,) plane · P + pair."""
     pairs: Ints
     """(P, 2) numbers of configs, the smaller first."""
     strata: int
+    counts: Floats
+    """(cells,) ratings."""
+    cell_of: Callable[[], Numbers]
+    """Makes `cell`: a fit needs the counts alone."""
 
     @property
     def cells(self) -> int:
@@ -47,9 +52,9 @@ class Selection:
         return self.strata * SCORES * len(self.pairs)
 
     @cached_property
-    def counts(self) -> Ints:
-        """(cells,) ratings."""
-        return np.bincount(self.cell, minlength=self.cells)
+    def cell(self) -> Numbers:
+        """(rows,) plane · P + pair."""
+        return self.cell_of()
 
     @cached_property
     def rater(self) -> Numbers:
@@ -140,25 +145,25 @@ class Problem:
 def select(coded: CodedRatings, spec: FitSpec) -> Selection:
     """The rows that a board is made of, sign-folded; a slice's attribute must be a column of the ratings."""
     ratings = coded.ratings
-    taken = reduce(np.logical_or, (_equal(ratings["rubric"], rubric) for rubric in spec.rubrics))
+    taken = reduce(or_, (_equal(ratings["rubric"], rubric) for rubric in spec.rubrics))
     if spec.slice_dimension != "all":
         taken = taken & _equal(ratings[spec.slice_dimension], spec.slice_value)
     if spec.variant == "cleaned":
         dropped = np.array([name in coded.dropped for name in coded.raters], bool)
-        taken = taken & ~dropped[coded.rater]
+        taken = taken & ~pl.Series(dropped[coded.rater])
         if CLEANED_BY in ratings.columns:
-            taken = taken & ratings[CLEANED_BY].is_null().to_numpy()
+            taken = taken & ratings[CLEANED_BY].is_null()
     elif spec.variant == "baseline" and "source" in ratings.columns:
         taken = taken & ~_equal(ratings["source"], "adaptive")
-    return _fold_signs(coded, None if taken.all() else taken, spec.rubrics)
+    return _fold_signs(coded, None if taken.all() else taken.to_numpy(), spec.rubrics)
 
 
-def _equal(column: pl.Series, value: str) -> Bools:
+def _equal(column: pl.Series, value: str) -> pl.Series:
     """(rows,) whether a column has the value; a missing one is no value."""
     if column.dtype == pl.Null:
-        return np.zeros(len(column), bool)
+        return pl.Series(np.zeros(len(column), bool))
     same = column == value
-    return (same.fill_null(value=False) if same.null_count() else same).to_numpy()
+    return same.fill_null(value=False) if same.null_count() else same
 
 
 def _part(values: npt.NDArray[_Kind], taken: Bools | None) -> npt.NDArray[_Kind]:
@@ -166,21 +171,46 @@ def _part(values: npt.NDArray[_Kind], taken: Bools | None) -> npt.NDArray[_Kind]
 
 
 def _fold_signs(coded: CodedRatings, taken: Bools | None, rubrics: Sequence[str]) -> Selection:
-    n = len(coded.configs)
-    key = (_part(coded.a, taken) * np.int32(n) + _part(coded.b, taken)).astype(np.intp)
-    rated = np.bincount(key, minlength=n * n).reshape(n, n) > 0
-    pairs = np.argwhere(np.triu(rated | rated.T))
-    (i, j), size = pairs.T, np.int32(len(pairs))
-    middle, step = np.zeros((n, n), np.int32), np.zeros((n, n), np.int32)
-    middle[i, j] = middle[j, i] = SCORES // 2 * size + np.arange(size)
-    step[i, j], step[j, i] = size, -size
-    cell = middle.ravel()[key] + step.ravel()[key] * _part(coded.score, taken)
-    if len(rubrics) > 1:
-        stratum = coded.ratings["rubric"].replace_strict(
-            list(rubrics), range(len(rubrics)), default=0, return_dtype=pl.Int32
-        )
-        cell += _part(stratum.to_numpy(), taken) * (SCORES * size)
-    return Selection(coded, taken, cell, pairs, len(rubrics))
+    n, strata = len(coded.configs), len(rubrics)
+    size = strata * n * n * SCORES
+    key: Numbers | Ints = _part(coded.a, taken) * (np.int32(n * SCORES) if size < 2**31 else np.int64(n * SCORES))
+    if strata > 1:
+        numbers = range(0, size, max(n * n * SCORES, 1))
+        of_rubric = coded.ratings["rubric"].replace_strict(list(rubrics), numbers, default=0, return_dtype=pl.Int64)
+        key += _part(of_rubric.to_numpy(), taken).astype(key.dtype)
+    key += _part(coded.b, taken) * np.int32(SCORES)
+    key += _part(coded.score, taken) + np.int8(SCORES // 2)
+    present, ratings = _tally(key, size)
+    stratum, a, b, column = np.unravel_index(present, (strata, n, n, SCORES))
+    rated = np.zeros((n, n), bool)
+    rated[np.minimum(a, b), np.maximum(a, b)] = True
+    pairs = np.argwhere(rated)
+    number = np.zeros((n, n), np.int32)
+    number[tuple(pairs.T)] = number[tuple(pairs.T[::-1])] = np.arange(len(pairs))
+    cell = (stratum * SCORES + np.where(a < b, column, SCORES - 1 - column)) * len(pairs) + number[a, b]
+    weights = ratings.astype(np.float64)
+    counts = np.asarray(np.bincount(cell, weights, minlength=strata * SCORES * len(pairs)), np.float64)
+    return Selection(coded, taken, pairs, strata, counts, lambda: _look_up(key, present, cell.astype(np.int32)))
+
+
+def _tally(key: Numbers | Ints, size: int) -> tuple[Ints, Ints]:
+    """The keys below `size` that occur, ascending, and how often."""
+    if size > _TABLE:
+        present, ratings = np.unique(key, return_counts=True)
+        return present.astype(np.int64), ratings
+    ratings = np.bincount(key, minlength=size)
+    present = np.flatnonzero(ratings)
+    return present, ratings[present]
+
+
+def _look_up(key: Numbers | Ints, present: Ints, values: Numbers) -> Numbers:
+    """For each key the value of the same place as among the keys present."""
+    size = int(present.max(initial=0)) + 1
+    if size > _TABLE:
+        return values[np.searchsorted(present, key)]
+    table = np.zeros(size, np.int32)
+    table[present] = values
+    return table[key]
 
 
 def entity_of(config: str, by: By, families: Mapping[str, str]) -> str:
@@ -252,7 +282,7 @@ def _problem(selection: Selection, names: list[str], ends: Ints, taken: Bools) -
     target = cells.ravel()
     own = target >= 0
     size = planes * len(present)
-    counts = np.bincount(target[own], selection.counts[own].astype(np.float64), minlength=size)
+    counts = np.bincount(target[own], selection.counts[own], minlength=size)
     return Problem(
         entities=tuple(names[m] for m in members),
         pairs=pairs.reshape(-1, 2),

@@ -229,13 +229,15 @@ class _Sums(NamedTuple):
 
 def _odds(terms: Terms, strengths: Floats, thresholds: Floats) -> tuple[Floats, Floats]:
     """e^d by pair (P, B) and e^edge (K, B)."""
-    (i, j), centred = terms.pairs.T, strengths - strengths.mean(axis=0)
-    power = np.exp(np.clip(centred, -_FAR, _FAR))
-    ratio = power[i] / power[j]
-    far = np.abs(centred).max(axis=0, initial=0.0) > _FAR
-    if far.any():
-        ratio[:, far] = np.exp(np.clip(centred[i][:, far] - centred[j][:, far], -2 * _FAR, 2 * _FAR))
-    return ratio, np.exp(terms.layout.edges @ thresholds)
+    (i, j), edges = terms.pairs.T, np.exp(terms.layout.edges @ thresholds)
+    centred = strengths - strengths.mean(axis=0)
+    far = np.abs(centred) > _FAR
+    if not far.any():
+        power = np.exp(centred)
+        return power[i] / power[j], edges
+    power, differences = np.exp(np.where(far, 0.0, centred)), centred[i] - centred[j]
+    apart = np.exp(np.clip(differences, -2 * _FAR, 2 * _FAR))
+    return np.where(far.any(axis=0), apart, power[i] / power[j]), edges
 
 
 def _by_edge(terms: Terms, ratio: Floats, edges: Floats) -> _Sums:
@@ -306,7 +308,7 @@ def laplacian(pairs: Ints, weight: Floats, n: int, beside: int = 0) -> Floats:
     """(n + beside, n + beside, B): the Laplacian of `n` nodes joined by weighted pairs (P, B), with room beside it."""
     (i, j), filled = pairs.T, np.zeros((n + beside, n + beside, weight.shape[1]))
     filled[i, j] = filled[j, i] = -weight
-    filled[range(n), range(n)] = -filled[:n, :n].sum(axis=1)
+    np.einsum("kkb->kb", filled)[:n] = -filled[:n, :n].sum(axis=1)
     return filled
 
 

@@ -39,7 +39,7 @@ _MAX_STEPS = 200
 _STEP_TOLERANCE = 1e-6
 """Of a step, after which the error is about its square."""
 _FLAT = 1e-8
-"""Share of a parameter's information that must be left when those before it are known: else it is left to `pinv`."""
+"""Share of a parameter's information that must be left when those before it are known: else more than the shift may be flat."""
 SINGULAR = 1e-13
 """Eigenvalues below this share of the largest count as zero."""
 
@@ -141,12 +141,15 @@ def maximise(terms: Terms, start: Floats, penalty: float = 0.0) -> Maximum:
     n = terms.incidence.shape[0]
     theta = np.concatenate([np.zeros(n), start])
     value = _objective(terms, theta, penalty)
+    newton_step = None
     for _ in range(_MAX_STEPS):
         at = derivatives(terms, as_batch(theta[:n]), as_batch(theta[n:]))
         gradient, information = at.gradient[:, 0], at.information[..., 0]
-        gradient[:n] -= penalty * theta[:n]
-        information[range(n), range(n)] += penalty
-        step = _newton_step(information, gradient, n)
+        if penalty:
+            gradient[:n] -= penalty * theta[:n]
+            information[range(n), range(n)] += penalty
+        newton_step = newton_step or (_pinned_step if _only_shift_is_flat(information, n) else _shortest_step)
+        step = newton_step(information, gradient, n)
         theta, value = _halved(terms, theta, step, value, penalty)
         if not np.isfinite(value):
             break
@@ -159,14 +162,27 @@ def maximise(terms: Terms, start: Floats, penalty: float = 0.0) -> Maximum:
     )
 
 
-def _newton_step(information: Floats, gradient: Floats, n: int) -> Floats:
-    """H⁻¹ g with no part in the shift of all `n` strengths, nor in any other direction without information."""
+def _only_shift_is_flat(information: Floats, n: int) -> bool:
+    """Whether the shift of all `n` strengths is the one direction without information: which terms there are decides it."""
+    with suppress(np.linalg.LinAlgError):
+        pinned = _pinned(information, n)
+        return bool((np.diag(np.linalg.cholesky(pinned)) ** 2 > _FLAT * np.diag(pinned)).all())
+    return False
+
+
+def _pinned(information: Floats, n: int) -> Floats:
     pinned = information.copy()
     pinned[:n, :n] += information.trace() / n**2
-    with suppress(np.linalg.LinAlgError):
-        pivots = np.diag(np.linalg.cholesky(pinned)) ** 2
-        if (pivots > _FLAT * np.diag(pinned)).all():
-            return np.asarray(np.linalg.solve(pinned, gradient), np.float64)
+    return pinned
+
+
+def _pinned_step(information: Floats, gradient: Floats, n: int) -> Floats:
+    """H⁻¹ g with no part in the shift of all strengths."""
+    return np.asarray(np.linalg.solve(_pinned(information, n), gradient), np.float64)
+
+
+def _shortest_step(information: Floats, gradient: Floats, _n: int) -> Floats:
+    """H⁻¹ g with no part in any direction without information."""
     return np.asarray(np.linalg.pinv(information, rcond=SINGULAR, hermitian=True) @ gradient, np.float64)
 
 

@@ -29,18 +29,19 @@ def average_linkage(distance: Floats, cuts: Collection[int]) -> dict[int, Labels
     found: dict[int, Labels] = {}
     last = np.full(n_sets, -np.inf)
     for left in range(n, min(cuts) - 1, -1):
-        height = d.min(axis=(1, 2))
+        nearest = d.reshape(n_sets, n * n).argmin(axis=1)
+        height = d.reshape(n_sets, n * n)[np.arange(n_sets), nearest]
         if left in cuts:
             found[left] = np.where((height - last > TIE)[:, None], canonical(heads), -1)
-        heads = _merge_nearest(d, sizes, heads)
+        heads = _merge(d, sizes, heads, nearest)
         last = height
     return found
 
 
-def _merge_nearest(d: Floats, sizes: Floats, heads: Labels) -> Labels:
-    """Merge each set's nearest clusters, `d` and `sizes` in place; a cluster is known by its first rubric."""
-    sets, n = np.arange(len(d)), d.shape[1]
-    place = np.divmod(d.reshape(len(d), n * n).argmin(axis=1), n)
+def _merge(d: Floats, sizes: Floats, heads: Labels, nearest: Labels) -> Labels:
+    """Merge the two clusters at each set's flat place, `d` and `sizes` in place; a cluster is known by its first rubric."""
+    sets = np.arange(len(d))
+    place = np.divmod(nearest, d.shape[1])
     i, j = np.minimum(*place), np.maximum(*place)  # rounding may leave the lower triangle the smaller
     n_i, n_j = sizes[sets, i, None], sizes[sets, j, None]
     mean = (n_i * d[sets, i] + n_j * d[sets, j]) / (n_i + n_j)

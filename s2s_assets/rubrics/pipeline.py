@@ -3,6 +3,8 @@
 from collections.abc import Collection
 from dataclasses import dataclass
 
+import numpy as np
+
 from s2s_assets.rubrics.linkage import Labels, average_linkage
 from s2s_assets.rubrics.residuals import (
     centre_rows,
@@ -38,7 +40,8 @@ class FullData:
 def full_data(strengths: Floats, draws: Floats) -> FullData:
     """Centre, find the first component, estimate the shared noise."""
     centred, deviation = centre_rows(strengths), deviations(draws)
-    u, sigma, v = first_component(centred)
+    u, v = first_component(centred)
+    sigma = np.asarray(np.linalg.svd(centred, compute_uv=False), np.float64)
     moments = second_moments(deviation)
     return FullData(centred, draws, deviation, moments, u, sigma, v, shared_noise(moments, u, v))
 
@@ -53,11 +56,11 @@ def partition_full(data: FullData, cuts: Collection[int]) -> tuple[Floats, dict[
 def partition_with(strengths: Floats, noise: Floats, cuts: Collection[int]) -> dict[int, Labels]:
     """Labels (B, K) of matrices (B, K, M), each with its own first component and the noise given, (K, K) or (B, K, K)."""
     centred = centre_rows(strengths)
-    u, _, v = first_component(centred)
+    u, v = first_component(centred)
     return average_linkage(1 - similarities(residuals(centred, u, v), noise), cuts)
 
 
 def own_noise(strengths: Floats, moments: Floats) -> Floats:
     """N (B, K, K) for matrices (B, K, M), each projected with its own first component."""
-    u, _, v = first_component(centre_rows(strengths))
+    u, v = first_component(centre_rows(strengths))
     return shared_noise(moments, u, v)

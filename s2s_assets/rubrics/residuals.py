@@ -24,10 +24,15 @@ def centre_rows(strengths: Floats) -> Floats:
     return centred
 
 
-def first_component(centred: Floats) -> tuple[Floats, Floats, Floats]:
-    """Vectors u (…, K), singular values (…, min(K, M)) and v (…, M) of row-centred strengths."""
-    u, sigma, vt = np.linalg.svd(centred, full_matrices=False)
-    return u[..., :, 0], sigma, vt[..., 0, :]
+def first_component(centred: Floats) -> tuple[Floats, Floats]:
+    """Singular vectors u (…, K) and v (…, M) of the largest singular value of row-centred strengths; v = 0 of zeros.
+
+    From the eigenvectors of X X', which is the smaller: half the time of all singular vectors.
+    """
+    u = np.linalg.eigh(centred @ np.swapaxes(centred, -1, -2)).eigenvectors[..., -1]
+    pulled = (u[..., None, :] @ centred)[..., 0, :]
+    length = np.linalg.norm(pulled, axis=-1, keepdims=True)
+    return u, pulled / np.maximum(length, np.finfo(float).tiny)
 
 
 def residuals(centred: Floats, u: Floats, v: Floats) -> Floats:

@@ -19,7 +19,8 @@ matrices = arrays(float, (5, 4), elements=st.floats(-5, 5).map(lambda x: round(x
 
 def split(strengths):
     centred = centre_rows(strengths)
-    u, sigma, v = first_component(centred)
+    u, v = first_component(centred)
+    sigma = np.linalg.svd(centred, compute_uv=False)
     return centred, u, sigma, v
 
 
