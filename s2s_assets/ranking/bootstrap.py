@@ -17,7 +17,7 @@ from s2s_assets.ranking.elo import ELO_PER_STRENGTH, to_elo
 from s2s_assets.ranking.engines import agreement, engine_refits
 from s2s_assets.ranking.fits import Prepared, by_selection, entity_order, entity_ranks, none_if_nan, prepare
 from s2s_assets.ranking.intervals import bound_of, finite_ends, percentile_ends
-from s2s_assets.ranking.kernel import BLOCK, Counter, blocks
+from s2s_assets.ranking.kernel import Counter, blocks, suited_block
 from s2s_assets.ranking.ranks import rank_ranges
 from s2s_assets.ranking.records import BoardFit, BoardIntervals, EntityInterval, PairInterval
 from s2s_assets.ranking.refit import Refit, Refitter
@@ -79,7 +79,7 @@ def resample(
     boards: Sequence[Prepared],
     draws: Draws,
     progress: Progress | None = None,
-    block: int = BLOCK,
+    block: int | None = None,
 ) -> list[Floats]:
     """Strengths (E, resamples) of each board of one selection, by resample; see `refit.py` for ±inf and NaN."""
     refits = [{_ORDINAL: _refit(board)} for board in boards]
@@ -97,13 +97,14 @@ def _refit_all(
     refits: Sequence[Mapping[str, Refit]],
     draws: Draws,
     progress: Progress | None = None,
-    block: int = BLOCK,
+    block: int | None = None,
 ) -> list[dict[str, Floats]]:
     """Strengths (E, resamples) of each problem by each of its engines."""
     counter = Counter.of(selection, draws)
     shapes = [(len(problem.entities), draws.resamples) for problem in problems]
     values = [{name: np.full(shape, np.nan) for name in by} for shape, by in zip(shapes, refits, strict=True)]
-    for at in blocks(draws.resamples, block):
+    most = max((len(problem.entities) for problem in problems), default=1)
+    for at in blocks(draws.resamples, block or suited_block(most)):
         counts = counter.count(at)
         for problem, by_engine, drawn in zip(problems, refits, values, strict=True):
             own = problem.folded(counts)

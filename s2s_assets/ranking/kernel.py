@@ -16,8 +16,10 @@ from s2s_assets.ranking.counts import Selection
 from s2s_assets.ranking.draws import Draws
 from s2s_assets.study import Floats
 
-BLOCK = 256
-"""Resamples counted and fitted together."""
+_BLOCK = range(8, 257)
+"""Resamples counted and fitted together: many for the sake of time, fewer where their matrices would fill the caches."""
+_MATRICES = 2**20
+"""Numbers in the matrices of a block."""
 _CHUNK = 2048
 """Ratings counted together, where no sum can then overflow."""
 _LIMIT = 2**16 - 1
@@ -66,7 +68,12 @@ class Counter:
         return total
 
 
-def blocks(resamples: int, size: int = BLOCK) -> Iterator[slice]:
+def suited_block(entities: int) -> int:
+    """Resamples to be fitted together; results do not depend on it."""
+    return min(max(_MATRICES // max(entities, 1) ** 2, _BLOCK[0]), _BLOCK[-1])
+
+
+def blocks(resamples: int, size: int) -> Iterator[slice]:
     """Resamples, some at a time."""
     return (slice(start, min(start + size, resamples)) for start in range(0, resamples, size))
 
