@@ -16,6 +16,7 @@ from s2s_assets.ratings.quality import QUALITY_VERSION, RATER_QUALITY, rater_qua
 from s2s_assets.ratings.quality_controls import CONTROLS
 from s2s_assets.ratings.quality_tasks import HEARD
 from s2s_assets.ratings.reading import Reading, reading_options
+from s2s_assets.ratings.replies import MOS, controls_table, heard_table, mos_table
 from s2s_assets.ratings.settled import Settled, settled_version
 from s2s_assets.ratings.sittings import Sitting, begin
 from s2s_assets.ratings.snapshot import EXCLUSION_RULES, RATINGS, snapshot
@@ -28,6 +29,7 @@ __all__ = [
     "CONTROLS",
     "EXCLUSION_RULES",
     "HEARD",
+    "MOS",
     "QUALITY_VERSION",
     "RATER_QUALITY",
     "RATINGS",
@@ -51,17 +53,20 @@ __all__ = [
     "begin",
     "by_option",
     "columns_option",
+    "controls_table",
     "enrol",
     "exclude",
     "expire_leases",
     "export_ratings",
     "families_option",
+    "heard_table",
     "heartbeat",
     "import_ratings",
     "invitations",
     "invite",
     "invited",
     "media_blob",
+    "mos_table",
     "next_assignment",
     "next_task",
     "plant",

@@ -17,14 +17,14 @@ from typing import Any, Literal, get_args
 
 from sqlalchemy import Connection, Row, select
 
-from s2s_assets.ratings.app_schema import reply, task
+from s2s_assets.ratings.app_schema import reply, sitting, task
 from s2s_assets.ratings.controls import as_expected
 from s2s_assets.ratings.handing import Desk
 from s2s_assets.ratings.heard import Played, note_played
 from s2s_assets.ratings.leases import give_back, heartbeat
 from s2s_assets.ratings.mos import LEASE
 from s2s_assets.ratings.shown import answered, close_task, task_of
-from s2s_assets.ratings.sittings import Sitting, trained
+from s2s_assets.ratings.sittings import Sitting, told, trained
 from s2s_assets.ratings.steps import due
 from s2s_assets.ratings.store import insert_new
 from s2s_assets.ratings.submit import submit_in
@@ -33,6 +33,7 @@ Result = Literal["saved", "finished", "repeated", "not_heard", "incomplete", "un
 Problem = Literal["no_sound", "broken", "empty", "language", "offensive", "other"]
 PROBLEMS: tuple[Problem, ...] = get_args(Problem)
 LONGEST_COMMENT = 500
+_LONGEST_MS = 2**31 - 1
 
 
 @dataclass(frozen=True)
@@ -137,17 +138,23 @@ def _finish(
 ) -> None:
     state = "done"
     if row.kind == "pair":
-        elapsed_ms = round((now - row.shown_at).total_seconds() * 1000)
+        elapsed_ms = min(round((now - row.shown_at).total_seconds() * 1000), _LONGEST_MS)
         outcome = submit_in(connection, desk.store.study, row.nonce, replies, desk.clock, elapsed_ms)
         state = "late" if outcome == "late" else "done"
     close_task(connection, row.id, state, now)
+    if row.kind not in ("training", "trap"):
+        return
+    right = as_expected(row.expected, dict(replies))
     if row.kind == "training":
-        right = as_expected(row.expected, dict(replies))
         trained(connection, sat.id, "training_right" if right else "training_wrong", now)
+    elif not right:
+        fails = _trap_fails(connection, sat)
+        told(connection, sat.id, "trap", now if fails >= desk.study.cleaning.trap_fails else None)
 
 
-def comments(desk: Desk, sat: Sitting) -> list[str]:
-    """What a sitting's rater has remarked."""
-    query = select(task.c.comment).where(task.c.sitting_id == sat.id, task.c.comment.is_not(None))
-    with desk.store.reading() as connection:
-        return list(connection.execute(query).scalars())
+def _trap_fails(connection: Connection, sat: Sitting) -> int:
+    """Traps that this rater was caught in, over all sittings."""
+    mine = task.join(sitting, sitting.c.id == task.c.sitting_id)
+    caught = (sitting.c.rater_id == sat.rater.id) & (task.c.kind == "trap") & (task.c.state == "done")
+    rows = connection.execute(select(*task.c["id", "expected"]).select_from(mine).where(caught)).all()
+    return sum(not as_expected(row.expected, answered(connection, row.id)) for row in rows)

@@ -22,6 +22,8 @@ from s2s_assets.ratings import (
     QUALITY_VERSION,
     RatingsStore,
     Settled,
+    controls_table,
+    heard_table,
     rater_quality_table,
     rating_tasks_table,
     settled_version,
@@ -159,13 +161,14 @@ def rater_quality(
     context: dg.AssetExecutionContext, study: StudyResource, ratings: Table
 ) -> Generator[StageEvent, None, None]:
     """Agreement, order effect and cleaning flags, per rubric and rater; flags are published, rows are never deleted."""
-    rules = study.folder().study.cleaning
+    rules, database = study.folder().study.cleaning, RatingsStore(study.engine(), study.folder().study.study)
+    controls, heard = controls_table(database), heard_table(database)
     stage = Stage(
         asset="rater_quality",
         method_version=QUALITY_VERSION,
         inputs={"ratings": ratings},
-        settings=rules.model_dump(mode="json"),
-        compute=lambda: rater_quality_table(ratings.frame, rules),
+        settings=[rules.model_dump(mode="json"), controls.rows(), heard.rows()],
+        compute=lambda: rater_quality_table(ratings.frame, rules, controls, heard),
         checks=quality_checks(),
         describe=_describe_quality,
     )

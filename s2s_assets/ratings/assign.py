@@ -19,7 +19,7 @@ from sqlalchemy import Connection, Row, Select, func, select, text
 
 from s2s_assets.ratings.exclude import live_targets
 from s2s_assets.ratings.leases import Assignment, Handout, expire_leases, lease, leased
-from s2s_assets.ratings.schema import WANTED, assignment, pair, rater
+from s2s_assets.ratings.schema import PROBLEM, WANTED, assignment, pair, rater
 from s2s_assets.ratings.store import Clock, Rater, RatingsStore, utc_now
 
 _SHUFFLE_RANGE = 2**31
@@ -111,7 +111,7 @@ def _choose(
 
 def _troubled() -> "Select[Any]":
     """Pairs that several raters could not rate for technical problems; they wait for someone to look."""
-    reports = select(assignment.c.pair_id).where(assignment.c.state == "problem").group_by(assignment.c.pair_id)
+    reports = select(assignment.c.pair_id).where(text(PROBLEM)).group_by(assignment.c.pair_id)
     return reports.having(func.count() >= PROBLEMS_HOLD)
 
 

@@ -7,7 +7,7 @@ from typing import get_args
 import click
 
 from s2s_assets.ratings.exclude import Scope, exclude, restore, withdraw
-from s2s_assets.ratings.export import export_ratings
+from s2s_assets.ratings.export import export_mos, export_ratings
 from s2s_assets.ratings.files import read_ratings
 from s2s_assets.ratings.invitations import Panel, Work, completion_codes, invitations, invite, link, revoke
 from s2s_assets.ratings.layouts import Layout
@@ -48,12 +48,13 @@ def import_file(
 
 @ratings.command()
 @click.argument("file", type=click.Path(path_type=Path))
+@click.option("--mos", is_flag=True, help="The scores of single responses, 1 to 5, instead of pairs'.")
 @json_option
 @guard
-def export(file: Path, as_json: bool) -> None:
+def export(file: Path, mos: bool, as_json: bool) -> None:
     """Write every answer to FILE, named .csv, .jsonl or .parquet."""
     store, folder = _open()
-    rows = export_ratings(store, file, folder.scripts, utc_now())
+    rows = export_mos(store, file) if mos else export_ratings(store, file, folder.scripts, utc_now())
     if as_json:
         emit({"file": str(file), "rows": rows})
     else:

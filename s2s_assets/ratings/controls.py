@@ -5,12 +5,14 @@
 | `null` | one response twice | finds no difference: every score within ±1 |
 | `gold` | a response and its spoilt twin | prefers the clean one on the study's gold question |
 | `repeat` | a pair of this sitting again, the other way round, at least 8 tasks later | scores about the opposite |
+| `trap` | a response, and a voice that asks for a certain answer (where the study has some) | gives it everywhere |
 
 They look like every other task, take no slot, and are stored beside the votes, never among them; cleaning judges by
 them. About one task in eight is one (`sessions.control_share`), at places drawn by a seed of the sitting. The training
 pair at the start is a gold pair of two questions. A prompt that a control has used does not come again in its sitting.
 """
 
+from collections.abc import Sequence
 from datetime import datetime
 from typing import Any
 
@@ -32,12 +34,24 @@ def gold_rubric(study: Study) -> str:
     return wanted if wanted in {r.id for r in study.rubrics} else OVERALL
 
 
-def control_plan(study: Study, sitting: str) -> dict[int, Kind]:
-    """Which places of a sitting, counted from 0 over all its tasks, hold which control."""
+def control_plan(study: Study, sitting: str, prompts: int) -> dict[int, Kind]:
+    """Which places of a sitting, counted from 0 over all its tasks, hold which control.
+
+    Args:
+        study: Its `sessions` say how many tasks there are and which share of them are controls.
+        sitting: Name of the sitting.
+        prompts: How many there are; a sitting hears each once, the training pair's too.
+    """
     rng = generator(study.study, "controls", sitting)
-    n = round(study.sessions.tasks * study.sessions.control_share)
-    places = sorted(int(p) for p in rng.choice(_places(study.sessions.tasks + n), n, replace=False))
-    kinds: list[Kind] = [("gold", "null", "repeat")[int(k)] for k in rng.permutation(max(n, 3)) % 3][:n]
+    wanted = round(study.sessions.tasks * study.sessions.control_share)
+    total = min(study.sessions.tasks + wanted, max(prompts - 1, 1))
+    n = round(total * wanted / (study.sessions.tasks + wanted))
+    places = sorted(int(p) for p in rng.choice(_places(total), n, replace=False))
+    choices: tuple[Kind, ...] = (
+        ("gold", "null", "repeat", "trap") if study.sessions.traps else ("gold", "null", "repeat")
+    )
+    order = rng.permutation(max(n, len(choices))) % len(choices)
+    kinds: list[Kind] = [choices[int(k)] for k in order][:n]
     late = [k for k, place in enumerate(places) if place > REPEAT_GAP]
     for k, kind in enumerate(kinds):
         if kind == "repeat" and k not in late:
@@ -46,9 +60,25 @@ def control_plan(study: Study, sitting: str) -> dict[int, Kind]:
 
 
 def show_control(
-    connection: Connection, study: Study, sitting_id: int, kind: Kind, position: int, now: datetime
+    connection: Connection,
+    study: Study,
+    sitting_id: int,
+    kind: Kind,
+    position: int,
+    now: datetime,
+    traps: Sequence[Clip],
 ) -> bool:
-    """Make a control, or the training pair, the sitting's open task; False where nothing serves for it."""
+    """Make a control, or the training pair, the sitting's open task; False where nothing serves for it.
+
+    Args:
+        connection: A writing transaction.
+        study: The study.
+        sitting_id: Whose task.
+        kind: Of the control, or `training`.
+        position: How many tasks the sitting answered before.
+        now: Aware time.
+        traps: The clips of the study's traps, in its order.
+    """
     if kind == "repeat":
         return _show_repeat(connection, sitting_id, position, now)
     rng = generator(study.study, kind, sitting_id, position)
@@ -57,13 +87,19 @@ def show_control(
         if source is None:
             return False
         response = source.response_a if rng.random() < 0.5 else source.response_b
-        second_spoilt = None if kind == "null" else bool(rng.random() < 0.5)
+        second_spoilt = None if kind in ("null", "trap") else bool(rng.random() < 0.5)
         clips = _clips(connection, source.prompt, response, second_spoilt)
-        if clips is not None:
-            subjects = {"prompt": source.prompt, "first": response, "second": response}
-            expected = _expected(study, second_spoilt)
-            new_task(connection, sitting_id, kind, position, subjects, clips, now, expected=expected)
-            return True
+        if clips is None:
+            continue
+        subjects = {"prompt": source.prompt, "first": response, "second": response}
+        expected = _expected(study, second_spoilt)
+        if kind == "trap":
+            number = int(rng.integers(len(traps)))
+            trap, clips = study.sessions.traps[number], (*clips[:2], traps[number])
+            subjects["second"] = f"trap {trap.file}"
+            expected = {"rubric": None, "low": trap.answer, "high": trap.answer}
+        new_task(connection, sitting_id, kind, position, subjects, clips, now, expected=expected)
+        return True
     return False
 
 

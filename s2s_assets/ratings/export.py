@@ -12,6 +12,7 @@ from pathlib import Path
 import polars as pl
 
 from s2s_assets.ratings.others import EXPORTED, with_others
+from s2s_assets.ratings.replies import mos_table
 from s2s_assets.ratings.settled import Settled
 from s2s_assets.ratings.snapshot import snapshot
 from s2s_assets.ratings.store import RatingsStore
@@ -31,13 +32,33 @@ def export_ratings(store: RatingsStore, path: Path, scripts: Sequence[Script], n
     Raises:
         RatingsError: the file's name ends in none of .csv, .jsonl, .parquet, or it cannot be written.
     """
+    _form_of(path)
+    frame = snapshot(store, Settled("", now, 0), scripts).frame.select(EXPORTED)
+    return _export(with_others(store, frame), path)
+
+
+def export_mos(store: RatingsStore, path: Path) -> int:
+    """Write every single-response score, one a row; the columns are `replies.MOS`.
+
+    Returns:
+        The number of rows.
+
+    Raises:
+        RatingsError: as `export_ratings`.
+    """
+    return _export(mos_table(store), path)
+
+
+def _form_of(path: Path) -> str:
     form = path.suffix.lower()
     if form not in FORMS:
         raise RatingsError(f"{path}: {form or 'no ending'!r}: expected a name that ends in {', '.join(FORMS)}")
-    frame = snapshot(store, Settled("", now, 0), scripts).frame.select(EXPORTED)
-    frame = with_others(store, frame)
+    return form
+
+
+def _export(frame: pl.DataFrame, path: Path) -> int:
     try:
-        _replace(frame, path, form)
+        _replace(frame, path, _form_of(path))
     except OSError as error:
         raise RatingsError(f"{path}: cannot be written ({error.strerror or error}); name another file") from error
     return frame.height

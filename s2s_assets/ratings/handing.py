@@ -4,12 +4,12 @@ A task that was left and whose lease ran out is taken up again, with all that wa
 another has the slot by then, what was saved stays with the task and the sitting goes on to the next.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 
 import numpy as np
-from sqlalchemy import Connection, func, select
+from sqlalchemy import Connection, func, select, text
 
 from s2s_assets.ratings.app_schema import task
 from s2s_assets.ratings.assign import next_assignment
@@ -17,8 +17,8 @@ from s2s_assets.ratings.controls import control_plan, gold_rubric, show_control
 from s2s_assets.ratings.exclude import live_targets
 from s2s_assets.ratings.leases import Assignment, Handout, renew
 from s2s_assets.ratings.mos import show_mos
-from s2s_assets.ratings.schema import assignment, media, media_token
-from s2s_assets.ratings.shown import CLOSED, Clip, Shown, close_task, new_task, open_task
+from s2s_assets.ratings.schema import WANTED, assignment, media, media_token, pair
+from s2s_assets.ratings.shown import CLOSED, Clip, Kind, Shown, close_task, new_task, open_task
 from s2s_assets.ratings.sittings import Sitting, end
 from s2s_assets.ratings.steps import Step, steps_of
 from s2s_assets.ratings.store import Clock, RatingsStore, utc_now
@@ -33,7 +33,21 @@ class Desk:
     study: Study
     scripts: Mapping[str, Script]
     clock: Clock = utc_now
+    traps: Sequence[Clip] = ()
+    """The clips of the study's traps, in its order."""
     rng: np.random.Generator = field(default_factory=np.random.default_rng)
+
+    def plan(self, sitting: str) -> dict[int, Kind]:
+        """Which places of a sitting hold which control."""
+        return control_plan(self.study, sitting, len(self.scripts))
+
+    def tasks(self, sat: Sitting) -> int:
+        """How many tasks a sitting has at most."""
+        prompts, wanted = len(self.scripts), self.study.sessions.tasks
+        if sat.work == "mos":
+            return min(wanted, prompts)
+        controls = self.plan(sat.name)
+        return min(wanted + len(controls), prompts - 1 + sum(kind == "repeat" for kind in controls.values()))
 
     @property
     def rules(self) -> Handout:
@@ -81,13 +95,20 @@ def next_task(desk: Desk, sat: Sitting) -> Shown | None:
     return _open(desk, sat)
 
 
+def more_work(desk: Desk, sat: Sitting) -> bool:
+    """Whether a further sitting of this rater would find a pair."""
+    mine = select(assignment.c.pair_id).where(assignment.c.rater_id == sat.rater.id)
+    query = select(pair.c.id).where(text(WANTED), pair.c.id.not_in(mine)).limit(1)
+    with desk.store.reading() as connection:
+        return connection.execute(query).first() is not None
+
+
 def progress_of(desk: Desk, sat: Sitting) -> Progress:
     """Tasks of the sitting; the training pair is none of them."""
     counted = (task.c.sitting_id == sat.id) & task.c.state.in_(CLOSED) & (task.c.kind != "training")
     with desk.store.reading() as connection:
         done = connection.execute(select(func.count()).select_from(task).where(counted)).scalar_one()
-    controls = 0 if sat.work == "mos" else len(control_plan(desk.study, sat.name))
-    return Progress(int(done), desk.study.sessions.tasks + controls)
+    return Progress(int(done), max(desk.tasks(sat), int(done) + 1))
 
 
 def _excluded(desk: Desk, sat: Sitting) -> bool:
@@ -131,7 +152,7 @@ def _show_next(desk: Desk, sat: Sitting, position: int) -> bool:
         if position >= sessions.tasks:
             return False
         return show_mos(desk.store, sat, sessions.mos_votes, position, desk.rng, desk.clock)
-    kind = control_plan(desk.study, sat.name).get(position)
+    kind = desk.plan(sat.name).get(position)
     if kind is not None and not _had_control(desk, sat, position) and _control(desk, sat, kind, position):
         return True
     given = next_assignment(desk.store, sat.rater, sat.name, desk.rng, desk.clock, desk.rules, _heard(desk, sat))
@@ -142,9 +163,9 @@ def _show_next(desk: Desk, sat: Sitting, position: int) -> bool:
     return True
 
 
-def _control(desk: Desk, sat: Sitting, kind: str, position: int) -> bool:
+def _control(desk: Desk, sat: Sitting, kind: Kind, position: int) -> bool:
     with desk.store.writing() as connection:
-        return show_control(connection, desk.study, sat.id, kind, position, desk.clock())  # type: ignore[arg-type]
+        return show_control(connection, desk.study, sat.id, kind, position, desk.clock(), desk.traps)
 
 
 def _had_control(desk: Desk, sat: Sitting, position: int) -> bool:

@@ -48,6 +48,8 @@ from sqlalchemy import (
 
 LIVE = "state IN ('leased', 'done')"
 """Assignments that take a slot."""
+PROBLEM = "state = 'problem'"
+"""Assignments that ended in a technical problem."""
 WANTED = "state = 'open' AND taken < slots"
 """Pairs that have a slot to give. Literal text: SQLite uses a partial index only where a query repeats its condition."""
 
@@ -172,6 +174,7 @@ assignment = Table(
         postgresql_where=text("state = 'leased'"),
     ),
     Index("ix_assignment_rater", "rater_id"),
+    Index("ix_assignment_problem", "pair_id", sqlite_where=text(PROBLEM), postgresql_where=text(PROBLEM)),
 )
 
 answer = Table(

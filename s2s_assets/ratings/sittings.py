@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Literal
 
-from sqlalchemy import Connection, Row, select
+from sqlalchemy import Connection, Row, func, select
 
 from s2s_assets.ratings.app_schema import invitation, sitting
 from s2s_assets.ratings.invitations import Claims, Invitation, Panel, Work, hashed
@@ -81,20 +81,7 @@ def begin(
     """
     who = enrol(store, found.panel, claims.person, now)
     token = secrets.token_urlsafe(32)
-    row = {
-        "name": f"s-{secrets.token_hex(8)}",
-        "token_hash": hashed(token),
-        "invitation_id": found.id,
-        "rater_id": who.id,
-        "claim": claims.session,
-        "language": language,
-        "shortcuts": True,
-        "consent": consent,
-        "started_at": now,
-        "sound_tries": 0,
-        "headphone_tries": 0,
-        "headphone_answers": [],
-    }
+    row = _new_sitting(found.id, who, claims.session, language, consent, token, now)
     mine = _of(found, claims)
     with store.writing() as connection:
         insert_new(connection, sitting, [row])
@@ -102,6 +89,25 @@ def begin(
     sat = by_token(store, token)
     assert sat is not None
     return sat, token
+
+
+def begin_again(store: RatingsStore, sat: Sitting, now: datetime) -> str:
+    """A further sitting of a personal link's rater, who need not consent and train again; its token."""
+    token = secrets.token_urlsafe(32)
+    mine = (sitting.c.invitation_id == sat.invitation_id) & (sitting.c.rater_id == sat.rater.id)
+    with store.writing() as connection:
+        count = connection.execute(select(func.count()).select_from(sitting).where(mine)).scalar_one()
+        last = connection.execute(select(sitting).where(sitting.c.id == sat.id)).one()
+        row = _new_sitting(sat.invitation_id, sat.rater, str(count + 1), sat.language, last.consent, token, now)
+        insert_new(connection, sitting, [row | {"shortcuts": sat.shortcuts, "trained_at": now}])
+    return token
+
+
+def latest_claim(store: RatingsStore, found: Invitation) -> str:
+    """The newest sitting of a personal link; empty before the first."""
+    query = select(sitting.c.claim).where(sitting.c.invitation_id == found.id).order_by(sitting.c.id.desc())
+    with store.reading() as connection:
+        return connection.execute(query.limit(1)).scalar() or ""
 
 
 def known(store: RatingsStore, found: Invitation, claims: Claims) -> bool:
@@ -177,6 +183,12 @@ def trained(connection: Connection, sitting_id: int, notice: str, now: datetime)
     connection.execute(sitting.update().where(mine).values(trained_at=now, notice=notice))
 
 
+def told(connection: Connection, sitting_id: int, notice: str, failed_at: datetime | None) -> None:
+    """Set what the next page says first, and end the sitting as failed where a time is given."""
+    values = {"notice": notice} if failed_at is None else _ended("failed", failed_at)
+    connection.execute(sitting.update().where(sitting.c.id == sitting_id).values(values))
+
+
 def set_notice(store: RatingsStore, sat: Sitting, notice: str | None) -> None:
     """What the next page says first."""
     _change(store, sat, sitting.c.id == sat.id, {"notice": notice})
@@ -185,6 +197,25 @@ def set_notice(store: RatingsStore, sat: Sitting, notice: str | None) -> None:
 def set_preferences(store: RatingsStore, sat: Sitting, language: str, shortcuts: bool) -> None:
     """Language of the app's words, and whether single keys do things."""
     _change(store, sat, sitting.c.id == sat.id, {"language": language, "shortcuts": shortcuts})
+
+
+def _new_sitting(
+    invitation_id: int, who: Rater, claim: str, language: str, consent: str, token: str, now: datetime
+) -> dict[str, Any]:
+    return {
+        "name": f"s-{secrets.token_hex(8)}",
+        "token_hash": hashed(token),
+        "invitation_id": invitation_id,
+        "rater_id": who.id,
+        "claim": claim,
+        "language": language,
+        "shortcuts": True,
+        "consent": consent,
+        "started_at": now,
+        "sound_tries": 0,
+        "headphone_tries": 0,
+        "headphone_answers": [],
+    }
 
 
 def _of(found: Invitation, claims: Claims) -> Any:

@@ -148,6 +148,15 @@ class Consent(Record):
     """Whom raters can ask."""
 
 
+class Trap(Record):
+    """A recorded voice that asks raters for a certain answer, in the place of a response."""
+
+    file: Name
+    """Path below the study's folder."""
+    answer: Annotated[int, Field(ge=-3, le=3)]
+    """What it asks for when it is heard second, above 0 for B; it is always played there."""
+
+
 class RaterSessions(Record):
     """What a person who rates goes through in one sitting."""
 
@@ -161,6 +170,8 @@ class RaterSessions(Record):
     """`asked` records the check's result and lets everybody go on."""
     gold_rubric: str = "audio_quality"
     """The question whose answer is known where one of the two was spoilt; Overall where the study does not ask it."""
+    traps: tuple[Trap, ...] = ()
+    """Of which a rater who fails as many as `cleaning.trap_fails` goes no further."""
     consent: Consent = Consent()
     mos_votes: Annotated[int, Field(ge=1, le=100)] = 2
     """Single-response votes asked of each response, in sittings of their own."""

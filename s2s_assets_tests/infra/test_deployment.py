@@ -27,7 +27,7 @@ def stages() -> set[str]:
 
 
 def test_compose_holds_the_whole_deployment(compose: dict[str, Any]):
-    assert set(compose["services"]) == {"postgres", "store", "migrate", "code", "webserver", "daemon"}
+    assert set(compose["services"]) == {"postgres", "store", "migrate", "code", "webserver", "daemon", "raters"}
     known = {"build", "image", "command", "restart", "environment", "volumes", "networks", "ports", "depends_on"}
     for name, service in compose["services"].items():
         assert set(service) <= known | {"healthcheck"}, name
@@ -51,12 +51,12 @@ def test_compose_waits_for_services_that_exist_and_can_be_ready(compose: dict[st
             assert wait == {"condition": ready}
 
 
-def test_only_the_page_is_published_and_only_on_this_machine(compose: dict[str, Any]):
+def test_only_the_pages_are_published_and_only_on_this_machine(compose: dict[str, Any]):
     published = {name: s["ports"] for name, s in compose["services"].items() if "ports" in s}
-    assert published == {"webserver": ["127.0.0.1:3000:3000"]}
+    assert published == {"webserver": ["127.0.0.1:3000:3000"], "raters": ["127.0.0.1:8800:8800"]}
     assert compose["networks"]["inside"] == {"internal": True}
     beyond = {name for name, s in compose["services"].items() if "outside" in s["networks"]}
-    assert beyond == {"code", "webserver"}
+    assert beyond == {"code", "webserver", "raters"}
 
 
 def test_what_compose_reads_from_the_environment_is_documented(compose: dict[str, Any]):

@@ -20,8 +20,17 @@ from s2s_assets.ratings.app.context import (
 )
 from s2s_assets.ratings.app.pages import page
 from s2s_assets.ratings.app.words import DEFAULT, language_of, languages
+from s2s_assets.ratings.handing import more_work
 from s2s_assets.ratings.invitations import Claims, Invitation, claims_of, completion_code, invitation_of, invited
-from s2s_assets.ratings.sittings import Sitting, begin, by_token, known, set_preferences
+from s2s_assets.ratings.sittings import (
+    Sitting,
+    begin,
+    begin_again,
+    by_token,
+    known,
+    latest_claim,
+    set_preferences,
+)
 from s2s_assets.study import RatingsError
 
 router = APIRouter()
@@ -35,7 +44,7 @@ def arrive(request: Request, context: AppContext, token: str) -> Response:
     found = invited(context.store, token)
     if found is None:
         raise RefusedError(404, "no_invitation")
-    claims, language = _claims(request, found), _language(request, context)
+    claims, language = _claims(request, context, found), _language(request, context)
     if claims is None:
         return page(context, "consent", language, _seen(found, preview=True))
     if _has_sitting(request, context, found, claims):
@@ -88,7 +97,19 @@ def the_end(context: AppContext, sat: CurrentSitting) -> Response:
     assert sat.outcome is not None
     code = completion_code(context.key, found, sat.name, sat.outcome)
     address = None if found.return_url is None else _filled(found.return_url, code, sat)
-    return page(context, "end", sat.language, {"code": code, "return_url": address}, sat=sat)
+    seen = {"code": code, "return_url": address, "again": _may_go_on(context, sat)}
+    return page(context, "end", sat.language, seen, sat=sat)
+
+
+@router.post("/again")
+def again(context: AppContext, sat: CurrentSitting) -> Response:
+    """Begin a further sitting."""
+    stage_only(sat, "end")
+    response = see_other("/")
+    if _may_go_on(context, sat):
+        token = begin_again(context.store, sat, context.desk.clock())
+        context.set_cookie(response, context.cookie, token, COOKIE_AGE_S)
+    return response
 
 
 @router.post("/preferences")
@@ -104,11 +125,14 @@ def _seen(found: Invitation, **more: bool) -> Values:
     return {"preview": False, "known": False, "refused": False, "work": found.work} | more
 
 
-def _claims(request: Request, found: Invitation) -> Claims | None:
+def _claims(request: Request, context: Context, found: Invitation) -> Claims | None:
     try:
-        return claims_of(found, request.query_params)
+        claims = claims_of(found, request.query_params)
     except RatingsError as error:
         raise RefusedError(400, "no_person") from error
+    if found.panel == "personal" and claims is not None:
+        return Claims(claims.person, latest_claim(context.store, found))
+    return claims
 
 
 def _language(request: Request, context: Context) -> str:
@@ -137,6 +161,12 @@ def _arrival(request: Request, context: Context) -> tuple[Arrival, Invitation]:
     if found is None or found.revoked_at is not None:
         raise RefusedError(404, "no_invitation", arrival.language)
     return arrival, found
+
+
+def _may_go_on(context: Context, sat: Sitting) -> bool:
+    """Whether a rater who came by a personal link may begin a further sitting."""
+    mine = sat.panel == "personal" and sat.outcome == "done" and sat.work == "pairs" and not sat.revoked
+    return mine and more_work(context.desk, sat)
 
 
 def _filled(template: str, code: str, sat: Sitting) -> str:

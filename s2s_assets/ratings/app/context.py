@@ -16,6 +16,7 @@ from s2s_assets.ratings.handing import Desk
 from s2s_assets.ratings.invitations import Claims, study_key
 from s2s_assets.ratings.sittings import Sitting, by_token
 from s2s_assets.ratings.store import Clock, RatingsStore, utc_now
+from s2s_assets.ratings.traps import trap_clips
 from s2s_assets.storage import StudyStore, open_engine, open_store
 from s2s_assets.study import Settings, load_study
 
@@ -58,10 +59,9 @@ class Context:
         folder = load_study(settings.study)
         study = folder.study
         store = RatingsStore(open_engine(settings.database_url), study.study)
-        self.desk = Desk(store, study, folder.script_of, clock)
-        self.media = EarMedia(
-            StudyStore(open_store(settings.store), study.study), settings.home / "ear-media", study.audio
-        )
+        blobs = StudyStore(open_store(settings.store), study.study)
+        self.desk = Desk(store, study, folder.script_of, clock, trap_clips(folder, blobs))
+        self.media = EarMedia(blobs, settings.home / "ear-media", study.audio)
         self.secure = settings.rater_url.startswith("https://")
         self.key = study_key(store)
         self.of_sitting = Limiter(rate_per_s=5.0, burst=300.0)

@@ -4,6 +4,7 @@
 const HEARD = 0.97;
 const BEAT_MS = 30_000;
 const ACTIVE_MS = 60_000;
+const WATCH_MS = 5000;
 const WARN_S = 120;
 const RETRIES_MS = [1000, 2000, 4000, 8000, 15_000];
 const wait = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
@@ -183,7 +184,6 @@ function watch() {
 function tick() {
   const busy = Clip.all.some((clip) => !clip.audio.paused) || Date.now() - lastActive < ACTIVE_MS;
   if (busy) beat();
-  else watch();
 }
 
 // --- saving ------------------------------------------------------------------------------------------------------------
@@ -286,4 +286,6 @@ if (form) {
 if (task) {
   document.querySelector('.still').addEventListener('click', () => { lastActive = Date.now(); beat(); });
   setInterval(tick, BEAT_MS);
+  setInterval(watch, WATCH_MS);
+  watch();
 }

@@ -248,6 +248,13 @@ class Desk:
         self._clients: list[TestClient] = []
 
     @property
+    def clock(self) -> Any:
+        return self._clock
+
+    def sound(self, seed: int) -> bytes:
+        return a_sound(seed)
+
+    @property
     def lab(self) -> Lab:
         return self._lab or self.lab_with(USUAL)
 

@@ -4,16 +4,29 @@ import re
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 
+import polars as pl
 import pytest
 import yaml
 from sqlalchemy import func, select, text
 
 from s2s_assets.audio import decode
-from s2s_assets.ratings import Settled, snapshot, status, withdraw
+from s2s_assets.ratings import (
+    Settled,
+    controls_table,
+    heard_table,
+    invite,
+    mos_table,
+    rater_quality_table,
+    snapshot,
+    status,
+    utc_now,
+    withdraw,
+)
 from s2s_assets.ratings.app.words import TEMPLATES, language_of, strings
 from s2s_assets.ratings.app_schema import reply, sitting, stimulus, task
 from s2s_assets.ratings.check_sounds import TRIALS, headphone_check, right_answer, sound_check, tones_due, trials_due
 from s2s_assets.ratings.controls import REPEAT_GAP, as_expected, control_plan
+from s2s_assets.ratings.export import export_mos
 from s2s_assets.ratings.schema import answer, assignment, pair
 from s2s_assets.ratings.steps import due, steps_of
 from s2s_assets.study import load_study
@@ -158,7 +171,7 @@ def test_controls_look_like_tasks_and_never_become_answers(visit) -> None:
         pages.add(re.sub(r"[\w-]{32}|\d+", "", ann.page.partition("<main")[2].partition("data-page")[0]))
         ann.answer(0)
     kinds = rows(lab, select(task.c["kind", "position", "first", "second", "prompt"]).order_by(task.c.position))
-    plan = control_plan(load_study(lab.settings.study).study, ann.name)
+    plan = control_plan(load_study(lab.settings.study).study, ann.name, 20)
     made = {t.position: t.kind for t in kinds if t.kind not in ("pair", "training")}
     assert made
     assert set(made.items()) <= set(plan.items())
@@ -178,16 +191,16 @@ def test_places_of_controls_differ_by_sitting_and_repeats_come_late(lab) -> None
     study = study.model_copy(
         update={"sessions": study.sessions.model_copy(update={"tasks": 20, "control_share": 0.125})}
     )
-    plans = [control_plan(study, f"s-{k}") for k in range(200)]
+    plans = [control_plan(study, f"s-{k}", 100) for k in range(200)]
     assert {len(p) for p in plans} == {2}
     assert len({tuple(p.items()) for p in plans}) > 150
     assert set().union(*(p.values() for p in plans)) == {"null", "gold", "repeat"}
     assert min(min(p) for p in plans) >= 1
     assert all(place > REPEAT_GAP for p in plans for place, kind in p.items() if kind == "repeat")
-    assert (
-        control_plan(study.model_copy(update={"sessions": study.sessions.model_copy(update={"control_share": 0})}), "s")
-        == {}
-    )
+    none = study.model_copy(update={"sessions": study.sessions.model_copy(update={"control_share": 0})})
+    assert control_plan(none, "s", 100) == {}
+    # where a sitting ends for want of prompts, its controls come before
+    assert all(place < 8 for k in range(50) for place in control_plan(study, f"s-{k}", 9))
 
 
 @pytest.mark.parametrize(
@@ -201,6 +214,75 @@ def test_places_of_controls_differ_by_sitting_and_repeats_come_late(lab) -> None
 )
 def test_controls_are_judged_by_what_is_known(expected, replies, right) -> None:
     assert as_expected(expected, replies) is right
+
+
+def test_a_trap_is_judged_at_once_and_the_second_ends_the_sitting(visit) -> None:
+    rules = 'tasks: 6, control_share: 0.5, headphones: "off", traps: [{file: trap.flac, answer: 3}]'
+    lab = visit.lab_with(rules, prompts=30)
+    (lab.root / "study" / "trap.flac").write_bytes(visit.sound(7))
+    token, caught = invite(lab.ratings, utc_now(), "generic"), 0
+    for session in range(9):
+        ann = visit(f"/i/{token}?id=ann&session={session}").train()
+        while not ann.ended and caught < 2:
+            nonce = ann.nonce
+            ann.do_task(1)
+            if rows(lab, select(task.c.second).where(task.c.nonce == nonce)) == [("trap trap.flac",)]:
+                caught += 1
+                assert "A voice in the last task" in ann.page or caught == 2
+                break
+        if caught == 2:
+            break
+    assert "as far as it goes" in ann.page
+    told = controls_table(lab.ratings).filter(kind="trap")
+    assert set(told["low"]) == set(told["high"]) == {3}
+    assert told["task"].n_unique() == 2
+
+
+def test_what_the_cleaning_rules_are_told(visit) -> None:
+    lab = visit.lab_with('tasks: 16, control_share: 0.5, headphones: "off"', prompts=40)
+    visit().train().do_all(1)
+    told = controls_table(lab.ratings)
+    assert set(told["kind"]) == {"gold", "null", "repeat"}
+    bounded = told.filter(pl.col("low").is_not_null())
+    assert set(bounded["kind"]) == {"gold"}
+    assert set(bounded["rubric"]) == {"audio_quality"}
+    for task_id, kind, first, second in told.select("task", "kind", "first", "second").unique().iter_rows():
+        assert (first == second) is (kind != "repeat"), task_id
+    heard = heard_table(lab.ratings)
+    assert heard.height == status(lab.ratings)["done"]
+    assert set(heard["coverage"]) == set(heard["rate"]) == {1.0}
+    taken = snapshot(lab.ratings, Settled("", visit.clock(), 0), load_study(lab.settings.study).scripts)
+    quality = rater_quality_table(taken.frame, controls=told, heard=heard)
+    assert "control_share" in set(quality["measure"])
+
+
+def test_a_personal_link_can_be_used_for_further_sessions(lab, visit) -> None:
+    address = lab.link("")
+    ann = visit(address).train()
+    ann.do_all()
+    assert "Begin another session" in ann.page
+    assert ann.post("/again").status_code == 200
+    assert "Can you hear this?" in ann.page
+    second = rows(lab, select(sitting.c.name).order_by(sitting.c.id.desc()).limit(1))[0].name
+    ann.post("/sound", attempt="0", answer=str(tones_due(second, 0)))
+    assert "One to try" not in ann.page
+    ann.do_task()
+    elsewhere = visit("")
+    elsewhere.get(address)
+    assert "Welcome back" in elsewhere.page
+    elsewhere.post("/consent")
+    elsewhere.do_all()
+    assert status(lab.ratings)["done"] == 6
+    assert status(lab.ratings)["raters"] == 1
+
+
+def test_a_panels_rater_gets_one_session_a_submission(lab, visit) -> None:
+    token = invite(lab.ratings, utc_now(), "generic")
+    ann = visit(f"/i/{token}?id=ann&session=1").train()
+    ann.do_all()
+    assert "Begin another session" not in ann.page
+    ann.post("/again")
+    assert rows(lab, select(func.count()).select_from(sitting)) == [(1,)]
 
 
 def test_the_training_pair_says_whether_it_was_right(lab, visit) -> None:
@@ -233,6 +315,11 @@ def test_single_responses_are_kept_beside_and_each_gets_its_votes(visit, clock) 
     assert max(Counter(per_sitting).values()) == 1
     assert visit(work="mos").ended
     assert rows(lab, select(sitting.c.outcome).order_by(sitting.c.id.desc()).limit(1)) == [("no_work",)]
+    told = mos_table(lab.ratings)
+    assert told.height == 16 * 3
+    assert set(told["score"]) == {4}
+    assert told["config"].null_count() == 0
+    assert export_mos(lab.ratings, lab.root / "mos.csv") == told.height
 
 
 def test_a_single_response_that_was_left_is_given_again(visit, clock) -> None:
