@@ -33,6 +33,18 @@ class Clusters:
         """G / (G - 1), the correction for few clusters; 1 for a single one."""
         return len(self.number) / max(len(self.number) - 1, 1)
 
+    @property
+    def uneven_factor(self) -> float:
+        """1 / (1 + Σ w² - 2 Σ w³ / Σ w²), w = n_g / N: what an effect of each cluster loses to the fit, whatever the loads.
+
+        With effects e_g of variance 1, Σ n_g² (e_g - Σ_h w_h e_h)² has the inverse of this times Σ n_g² as its mean;
+        equal loads give G / (G - 1).
+        """
+        share = self.sizes / self.sizes.sum()
+        square = float((share**2).sum())
+        kept = 1.0 + square - 2.0 * float((share**3).sum()) / square
+        return 1.0 / kept if kept > 0 else 1.0
+
     @cached_property
     def meat(self) -> Floats:
         """(E + T, E + T): G / (G - 1) · Σ_g u_g u_g'."""
@@ -65,6 +77,11 @@ class ClusteredScores:
     def meat(self) -> Floats:
         """(E + T, E + T): S_rater + S_prompt - S_rater∩prompt."""
         return self.raters.meat + self.prompts.meat - self.units.meat
+
+    def uneven_meat(self) -> Floats:
+        """The same with the factors of uneven loads."""
+        parts = [sign * c.uneven_factor / c.factor * c.meat for sign, c in self.signed()]
+        return np.asarray(sum(parts), np.float64)
 
     def signed(self) -> Iterator[tuple[int, Clusters]]:
         """The clusterings with the sign that each has in the two-way sum."""

@@ -115,7 +115,7 @@ def _look(board: Prepared, fit: BoardFit, coded: CodedRatings) -> _Seen:
         return _Seen({}, {}, {}, Diagnostics(order_differences=differing), None)
     scores = ClusteredScores.of(problem, ordinal.terms, ordinal.maximum)
     rows = strength_rows(ordinal)
-    together = simultaneous(sandwich(problem, ordinal, scores))
+    together = simultaneous(sandwich(problem, ordinal, scores, uneven_loads=True))
     letters, ends = _compared(board, together)
     plain = Diagnostics(
         heaviest_rater=heaviest(scores.raters, coded.raters),

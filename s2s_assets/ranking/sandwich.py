@@ -38,13 +38,16 @@ class Sandwich:
     """Effective raters or prompts, whichever are fewer, less one: what claims about all pairs rest on."""
 
 
-def sandwich(problem: Problem, ordinal: OrdinalFit, scores: ClusteredScores | None = None) -> Sandwich:
+def sandwich(
+    problem: Problem, ordinal: OrdinalFit, scores: ClusteredScores | None = None, *, uneven_loads: bool = False
+) -> Sandwich:
     """Two-way cluster-robust standard errors of a fit's strengths (those that have one).
 
     Args:
         problem: what was fitted.
         ordinal: its fit.
         scores: the fit's scores by cluster, where they are at hand.
+        uneven_loads: correct for how uneven the loads of raters and prompts are, in the place of G / (G - 1).
     """
     none = np.full(len(problem.entities), np.nan)
     if ordinal.maximum is None or ordinal.terms is None:
@@ -53,7 +56,8 @@ def sandwich(problem: Problem, ordinal: OrdinalFit, scores: ClusteredScores | No
     if min(n_raters, n_prompts) < 2:
         alone = "one rater" if n_raters < 2 else "one prompt"
         return Sandwich(none, np.nan, f"no sandwich interval: all ratings are of {alone}")
-    meat = (scores or ClusteredScores.of(problem, ordinal.terms, ordinal.maximum)).meat()
+    scores = scores or ClusteredScores.of(problem, ordinal.terms, ordinal.maximum)
+    meat = scores.uneven_meat() if uneven_loads else scores.meat()
     covariance, clipped = _clipped(strength_rows(ordinal), meat)
     finite = ~np.isnan(ordinal.strengths)
     se = np.sqrt(np.where(finite, np.diag(covariance), np.nan))

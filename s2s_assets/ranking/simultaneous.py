@@ -7,10 +7,11 @@ estimate, and errs differently for each difference; so c comes from draws of
     t_ab = (z_a - z_b) / sqrt(W_aa + W_bb - 2 W_ab),    z ~ N(0, V),    W ~ Wishart(V, d) / d
 
 with d + 1 the effective number of raters or prompts, (Σ n)² / Σ n² of their ratings n, whichever is less: 1,000 draws of
-W (Bartlett's decomposition) with ten of z each, seeded by name. A multivariate t, which has one chi-square for all
-differences, makes c too small: with 12 equal entities and 30 raters some pair was told apart in 7 % of simulated
-studies, in 5 % with this; and where few raters give most of the ratings, counting all of them made it about 10 %. These
-intervals come from the sandwich and not from the resamples, whose product weights make them conservative.
+W (Bartlett's decomposition) with ten of z each, seeded by name. Where loads are uneven V has the factors of
+`Clusters.uneven_factor`. A multivariate t, which has one chi-square for all differences, makes c too small: with 12 equal
+entities and 30 raters some pair was told apart in 7 % of simulated studies, in 5 % with this; and where few raters give
+most of the ratings, G / (G - 1) and counting all of them made it about 10 %. These intervals come from the sandwich and
+not from the resamples, whose product weights make them conservative.
 
 Letters (Piepho 2004, insert and absorb): two entities share a letter if and only if their interval holds 0. Begin with
 one column of all entities; for each pair told apart, every column that holds both becomes two, each without one of the

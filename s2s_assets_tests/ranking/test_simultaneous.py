@@ -6,9 +6,11 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy.sparse import csr_array
 from scipy.special import stdtrit
 from scipy.stats import studentized_range
 
+from s2s_assets.ranking.clusters import Clusters
 from s2s_assets.ranking.ordinal import fit_ordinal
 from s2s_assets.ranking.sandwich import Sandwich, effective_clusters, sandwich
 from s2s_assets.ranking.simultaneous import compact_letters, simultaneous, told_apart
@@ -103,6 +105,31 @@ def test_claims_rest_on_the_raters_that_do_the_work() -> None:
     for study, degrees in ((rows, 19), (heavy, 3)):
         _, _, (problem,) = parts(study)
         assert sandwich(problem, fit_ordinal(problem)).degrees == pytest.approx(degrees, abs=1)
+
+
+@pytest.mark.parametrize("loads", [[5, 5, 5], [1, 2, 3, 4], [50, 1, 1, 1, 1, 1], [3] * 40 + [60]])
+def test_what_effects_of_clusters_lose_to_the_fit_is_given_back(loads: list[int]) -> None:
+    """The plain twin: effects less their weighted mean, as a matrix."""
+    n = np.array(loads, float)
+    left = np.diag(n) @ (np.eye(len(n)) - np.ones((len(n), 1)) * (n / n.sum()))
+    clusters = Clusters(np.arange(len(n)), csr_array(n[:, None]), np.zeros((len(n), 1)))
+    assert clusters.uneven_factor == pytest.approx((n @ n) / np.trace(left @ left.T))
+    if len(set(loads)) == 1:
+        assert clusters.uneven_factor == pytest.approx(clusters.factor)
+
+
+def test_uneven_loads_widen_errors_and_equal_ones_leave_them() -> None:
+    rows = simulated(2000, [0.3, 0.0, -0.3], raters=20, prompts=40, rater_sd=0.5, seed=3)
+    heavy = [("r0", *row[1:]) if k % 3 == 0 else row for k, row in enumerate(rows)]
+    ratios = []
+    for study in (rows, heavy):
+        _, _, (problem,) = parts(study)
+        fit = fit_ordinal(problem)
+        plain, corrected = sandwich(problem, fit), sandwich(problem, fit, uneven_loads=True)
+        ratios.append((corrected.se / plain.se).mean())
+        assert corrected.quantile == plain.quantile
+    assert ratios[0] == pytest.approx(1.0, abs=0.01)
+    assert ratios[1] > 1.1
 
 
 def test_entities_without_an_error_are_not_compared() -> None:
