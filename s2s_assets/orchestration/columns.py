@@ -105,6 +105,7 @@ COLUMNS = {
     "submitted_at": "when it was given, UTC",
     "simulated": "whether the rater is simulated",
     "elapsed_ms": "time taken for the answer",
+    "heard_s": "length of prompt and both responses",
     "excluded_by": "rule or person that excluded the answer; null where it counts",
     "excluded_reason": "why it does not count",
     "scope": "study, rubric, questions, rater or rating",

@@ -36,7 +36,7 @@ from s2s_assets.ratings.checks import QUALITY_SPECS, quality_checks
 from s2s_assets.storage import Table
 
 TASKS_VERSION = "tasks-1"
-SNAPSHOT_VERSION = "ratings-1"
+SNAPSHOT_VERSION = "ratings-2"
 
 
 class DatabaseWithdrawals(Withdrawals):

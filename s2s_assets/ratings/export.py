@@ -1,26 +1,31 @@
 """All answers as one file, which `s2s rank` and `s2s ratings import` read: CSV, JSONL or Parquet by its name.
 
-Excluded answers go along, with author and reason, and so do the other columns of imported files (`others`). CSV is guarded against spreadsheets (`storage.guarded`), which the
-import takes back; the other two forms hold every text as it is.
+Excluded answers go along, with author and reason, and so do the other columns of imported files (`others`). CSV is guarded
+against spreadsheets (`storage.guarded`), which the import takes back; the other two forms hold every text as it is.
+Answers are written some at a time, so a file may be larger than the memory.
 """
 
+import json
 import os
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
+from typing import Any
 
 import polars as pl
+from polars.io.plugins import register_io_source
 
-from s2s_assets.ratings.others import EXPORTED, with_others
+from s2s_assets.ratings.others import EXPORTED, OtherColumns
 from s2s_assets.ratings.replies import mos_table
-from s2s_assets.ratings.settled import Settled
-from s2s_assets.ratings.snapshot import snapshot
+from s2s_assets.ratings.snapshot import FullAnswers
 from s2s_assets.ratings.store import RatingsStore
+from s2s_assets.ratings.stored import StoredAnswers, stored_answers
 from s2s_assets.storage import guarded
 from s2s_assets.study import RatingsError, Script
 
 FORMS = (".csv", ".jsonl", ".parquet")
 _NEGATIVE = r"^-\d+(\.\d+)?([eE][+-]?\d+)?$"
+_AT_ONCE = 50_000
 
 
 def export_ratings(store: RatingsStore, path: Path, scripts: Sequence[Script], now: datetime) -> int:
@@ -32,9 +37,10 @@ def export_ratings(store: RatingsStore, path: Path, scripts: Sequence[Script], n
     Raises:
         RatingsError: the file's name ends in none of .csv, .jsonl, .parquet, or it cannot be written.
     """
-    _form_of(path)
-    frame = snapshot(store, Settled("", now, 0), scripts).frame.select(EXPORTED)
-    return _export(with_others(store, frame), path)
+    form = _form_of(path)
+    stored = stored_answers(store, now, extra=True)
+    _export(_Export(stored, scripts), path, form)
+    return stored.answers.height
 
 
 def export_mos(store: RatingsStore, path: Path) -> int:
@@ -46,7 +52,9 @@ def export_mos(store: RatingsStore, path: Path) -> int:
     Raises:
         RatingsError: as `export_ratings`.
     """
-    return _export(mos_table(store), path)
+    form, frame = _form_of(path), mos_table(store)
+    _export([frame], path, form)
+    return frame.height
 
 
 def _form_of(path: Path) -> str:
@@ -56,33 +64,58 @@ def _form_of(path: Path) -> str:
     return form
 
 
-def _export(frame: pl.DataFrame, path: Path) -> int:
+def _export(parts: Iterable[pl.DataFrame], path: Path, form: str) -> None:
     try:
-        _replace(frame, path, _form_of(path))
+        _replace(parts, path, form)
     except OSError as error:
         raise RatingsError(f"{path}: cannot be written ({error.strerror or error}); name another file") from error
-    return frame.height
 
 
-def _replace(frame: pl.DataFrame, path: Path, form: str) -> None:
+class _Export:
+    """The rows of an export, some at a time and as often as wanted; there is always a part, if an empty one."""
+
+    def __init__(self, stored: StoredAnswers, scripts: Sequence[Script]) -> None:
+        self._stored, self._full = stored, FullAnswers(stored, scripts)
+        self._attributes: list[Mapping[str, Any]] = [json.loads(text) for text in stored.raters["attributes"]]
+        present = stored.answers["rater_row"].unique()
+        self._others = OtherColumns(stored.answers["extra"], [self._attributes[k] for k in present], EXPORTED)
+
+    def __iter__(self) -> Iterator[pl.DataFrame]:
+        for start in range(0, max(1, self._stored.answers.height), _AT_ONCE):
+            some = self._stored.answers.slice(start, _AT_ONCE)
+            attributes = [self._attributes[k] for k in some["rater_row"]]
+            rows = self._full.rows(start, _AT_ONCE).select(EXPORTED)
+            yield rows.hstack(self._others.of(some["extra"], attributes))
+
+
+def _replace(parts: Iterable[pl.DataFrame], path: Path, form: str) -> None:
     """Write beside the path and move there, so that nobody finds half a file."""
     path.parent.mkdir(parents=True, exist_ok=True)
     unfinished = path.with_name(f".{os.getpid()}{form}")
     try:
-        _write(frame, unfinished, form)
+        _write_parquet(parts, unfinished) if form == ".parquet" else _write_text(parts, unfinished, form)
         unfinished.replace(path)
     finally:
         unfinished.unlink(missing_ok=True)
 
 
-def _write(frame: pl.DataFrame, path: Path, form: str) -> None:
+def _write_parquet(parts: Iterable[pl.DataFrame], path: Path) -> None:
+    def source(
+        _columns: list[str] | None, _predicate: pl.Expr | None, _rows: int | None, _size: int | None
+    ) -> Iterator[pl.DataFrame]:
+        return iter(parts)
+
+    register_io_source(source, schema=next(iter(parts)).schema).sink_parquet(path)
+
+
+def _write_text(parts: Iterable[pl.DataFrame], path: Path, form: str) -> None:
     told = pl.col("submitted_at").dt.strftime("%Y-%m-%dT%H:%M:%S%.6f+00:00")
-    if form == ".parquet":
-        frame.write_parquet(path)
-    elif form == ".jsonl":
-        frame.with_columns(told).write_ndjson(path)
-    else:
-        _safe(frame.with_columns(told)).write_csv(path)
+    with path.open("wb") as file:
+        for number, part in enumerate(parts):
+            if form == ".jsonl":
+                part.with_columns(told).write_ndjson(file)
+            else:
+                _safe(part.with_columns(told)).write_csv(file, include_header=number == 0)
 
 
 def _safe(frame: pl.DataFrame) -> pl.DataFrame:

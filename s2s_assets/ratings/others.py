@@ -9,18 +9,16 @@ On the way out each is a column of its own, in the order of their names. One col
 where all its values are, else text. A name that is taken gets `file_` before it.
 """
 
+import itertools
 import json
 import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 import polars as pl
-from sqlalchemy import select
 
 from s2s_assets.ratings.files import NEEDED, OPTIONAL
-from s2s_assets.ratings.raw import ROW, as_cell, as_column, free_name
-from s2s_assets.ratings.schema import answer, rater
-from s2s_assets.ratings.store import RatingsStore
+from s2s_assets.ratings.raw import ROW, Kinds, as_cell, free_name, typed_column
 
 OF_RATER = "rater_"
 FROM_EXPORTS = ("source", "simulated", "elapsed_ms", "excluded_by", "excluded_reason")
@@ -32,6 +30,7 @@ EXPORTED = (
     "excluded_by", "excluded_reason",
 )  # fmt: skip
 """Columns that every export has, in this order; a file that has them all is one."""
+_AT_ONCE = 50_000
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
 _PLAIN = (pl.String, pl.Boolean, pl.Null)
 
@@ -96,23 +95,42 @@ def of_answer(others: Mapping[str, Any], attributes: Mapping[str, Any]) -> dict[
     return {name: value for name, value in others.items() if known.get(name) != as_cell(value)} or None
 
 
-def with_others(store: RatingsStore, frame: pl.DataFrame) -> pl.DataFrame:
-    """An export's answers with the other columns that answers and raters came with."""
-    with store.reading() as connection:
-        kept = select(answer.c.rating_id, answer.c.extra).where(answer.c.extra.is_not(None))
-        extra = dict(connection.execute(kept).tuples().all())
-        known = select(rater.c.name, rater.c.attributes)
-        attributes = {name: of_rater(found) for name, found in connection.execute(known)}
-    told = [attributes[who] | extra.get(name, {}) for name, who in frame.select("rating_id", "rater").iter_rows()]
-    return frame.with_columns(_columns(told, frame.columns))
+class OtherColumns:
+    """The other columns that stored answers and their raters came with, made for some answers at a time."""
 
+    def __init__(self, extra: pl.Series, attributes: Sequence[Mapping[str, Any]], taken: Sequence[str]) -> None:
+        """Find the columns, their names and types.
 
-def _columns(told: Sequence[Mapping[str, Any]], taken: Sequence[str]) -> list[pl.Series]:
-    """A column for each name, by name; one that is taken is set aside."""
-    names = {name for one in told for name in one}
-    used, columns = {*taken, *names}, []
-    for name in sorted(names):
-        shown = free_name(name, used) if name in taken else name
-        used.add(shown)
-        columns.append(as_column([one.get(name) for one in told]).alias(shown))
-    return sorted(columns, key=lambda column: column.name)
+        Args:
+            extra: What each answer has, as JSON text, null where it has nothing.
+            attributes: Of the raters whose answers these are.
+            taken: Names that other columns have.
+        """
+        kinds: dict[str, Kinds] = {}
+        told = (
+            json.loads(text)
+            for start in range(0, len(extra), _AT_ONCE)
+            for text in extra.slice(start, _AT_ONCE).drop_nulls()
+        )
+        for one in itertools.chain(map(of_rater, attributes), told):
+            for name, value in one.items():
+                kinds.setdefault(name, Kinds()).note(value)
+        used, shown = {*taken, *kinds}, {}
+        for name in sorted(kinds):
+            shown[name] = free_name(name, used) if name in taken else name
+            used.add(shown[name])
+        self._types = {name: kinds[name].dtype for name in sorted(kinds, key=shown.__getitem__)}
+        self._shown = shown
+
+    def of(self, extra: pl.Series, attributes: Sequence[Mapping[str, Any]]) -> list[pl.Series]:
+        """The columns of some answers, in the order of their names, from what they and their raters have."""
+        if not self._types:
+            return []
+        told = [
+            of_rater(known) | ({} if text is None else json.loads(text))
+            for text, known in zip(extra, attributes, strict=True)
+        ]
+        return [
+            typed_column([one.get(name) for one in told], dtype).alias(self._shown[name])
+            for name, dtype in self._types.items()
+        ]

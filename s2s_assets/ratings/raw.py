@@ -13,7 +13,7 @@ import io
 import json
 import zlib
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -174,17 +174,42 @@ def as_text(values: Sequence[Any]) -> pl.Series:
     return pl.Series([as_cell(value) for value in values], dtype=pl.String)
 
 
+@dataclass
+class Kinds:
+    """Kinds of JSON values seen in a column, which decide its type."""
+
+    seen: set[type] = field(default_factory=set)
+    largest: int = 0
+
+    def note(self, value: Any) -> None:
+        """See one more value; a missing one says nothing."""
+        if value is None:
+            return
+        self.seen.add(type(value))
+        if isinstance(value, int):
+            self.largest = max(self.largest, abs(value))
+
+    @property
+    def dtype(self) -> type[pl.DataType]:
+        """Number or boolean where all values are, else text."""
+        if self.seen == {bool}:
+            return pl.Boolean
+        if self.seen == {int} and self.largest < 2**63:
+            return pl.Int64
+        return pl.Float64 if float in self.seen and self.seen <= {int, float} and self.largest <= _EXACT else pl.String
+
+
 def as_column(values: Sequence[Any]) -> pl.Series:
     """JSON values as numbers or booleans where all of them are, else as texts."""
-    kinds = {type(value) for value in values if value is not None}
-    largest = max((abs(value) for value in values if isinstance(value, int)), default=0)
-    if kinds == {bool}:
-        return pl.Series(values, dtype=pl.Boolean)
-    if kinds == {int} and largest < 2**63:
-        return pl.Series(values, dtype=pl.Int64)
-    if float in kinds and kinds <= {int, float} and largest <= _EXACT:
-        return pl.Series(values, dtype=pl.Float64, strict=False)
-    return as_text(values)
+    kinds = Kinds()
+    for value in values:
+        kinds.note(value)
+    return typed_column(values, kinds.dtype)
+
+
+def typed_column(values: Sequence[Any], dtype: type[pl.DataType]) -> pl.Series:
+    """JSON values as a column of a type that `Kinds` found."""
+    return as_text(values) if dtype == pl.String else pl.Series(values, dtype=dtype, strict=False)
 
 
 def free_name(name: str, taken: Collection[str]) -> str:

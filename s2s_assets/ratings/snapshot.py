@@ -4,48 +4,22 @@ The version in the result is computed from the answers that were read. It equals
 landed late in between; then it is that newer version, which is what the table holds.
 """
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
 
 import polars as pl
-from sqlalchemy import Connection, Select, select
 
-from s2s_assets.ratings.schema import answer, assignment, pair, rater
-from s2s_assets.ratings.settled import HALF, Settled, exclusions_at, version_of
+from s2s_assets.ratings.settled import Settled
 from s2s_assets.ratings.store import RatingsStore
+from s2s_assets.ratings.stored import LATE, StoredAnswers, stored_answers
 from s2s_assets.study import Script
 
-LATE = "late"
 UNKNOWN_CONFIG = "unknown_config"
 EXCLUSION_RULES = (LATE, UNKNOWN_CONFIG)
 """Values of `excluded_by` that are rules; any other is the author of an exclusion."""
+_EXCLUDED = ("excluded_by", "excluded_reason")
 _LATE_REASON = "the lease had run out and the slot was given to another rater"
-_CHUNK = 50_000
-_TIME = pl.Datetime("us", "UTC")
-_ANSWER: dict[str, Any] = {
-    "rating_id": pl.String,
-    "assignment_id": pl.Int64,
-    "pair_id": pl.Int64,
-    "rater_id": pl.Int64,
-    "rubric": pl.String,
-    "score": pl.Int64,
-    "screen_value": pl.Int64,
-    "first": pl.String,
-    "submitted_at": _TIME,
-    "elapsed_ms": pl.Int64,
-    "source": pl.String,
-    "simulated": pl.Boolean,
-    "mark": pl.Int64,
-}
-_PAIR: dict[str, Any] = {
-    "id": pl.Int64,
-    **dict.fromkeys(
-        ("pair", "prompt", "config_a", "config_b", "response_a", "response_b", "category", "level", "acoustic"),
-        pl.String,
-    ),
-}
 RATINGS = pl.Schema(
     {
         "rating_id": pl.String(),
@@ -60,13 +34,14 @@ RATINGS = pl.Schema(
         "score": pl.Int64(),
         "screen_value": pl.Int64(),
         "first": pl.String(),
-        "submitted_at": _TIME,
+        "submitted_at": pl.Datetime("us", "UTC"),
         "source": pl.String(),
         "simulated": pl.Boolean(),
         "category": pl.String(),
         "level": pl.String(),
         "acoustic": pl.String(),
         "elapsed_ms": pl.Int64(),
+        "heard_s": pl.Float64(),
         "excluded_by": pl.String(),
         "excluded_reason": pl.String(),
     }
@@ -95,30 +70,62 @@ def snapshot(
             the import that brought them.
         configs: Config keys of the study; answers about any other are marked as excluded. None knows them all.
     """
-    with store.reading() as connection:
-        query = select(*answer.c[tuple(_ANSWER)]).where(answer.c.landed_at <= settled.watermark)
-        answers = _read(connection, query, _ANSWER)
-        late = _read(connection, select(assignment.c.id).where(assignment.c.state == LATE), {"id": pl.Int64})
-        pairs = _read(connection, select(*pair.c[tuple(_PAIR)]), _PAIR)
-        raters = _read(connection, select(rater.c.id, rater.c.name), {"id": pl.Int64, "rater": pl.String})
-        exclusions = exclusions_at(connection, settled.watermark)
-    marks = answers["mark"].to_numpy()
-    low, high = int((marks & (2**HALF - 1)).sum()), int((marks >> HALF).sum())
-    version = version_of(answers.height, low, high, exclusions)
-    joined = answers.join(pairs, left_on="pair_id", right_on="id").join(raters, left_on="rater_id", right_on="id")
-    attributed = _with_scripts(joined, scripts)
-    marked = _with_exclusions(_with_strangers(attributed, configs), set(late["id"]), exclusions)
-    frame = marked.select(RATINGS.names()).cast(RATINGS).sort("rating_id")
-    return Snapshot(version, settled.watermark, frame)
+    stored = stored_answers(store, settled.watermark)
+    return Snapshot(stored.version, settled.watermark, FullAnswers(stored, scripts, configs).rows())
 
 
-def _read(connection: Connection, query: "Select[Any]", schema: Mapping[str, Any]) -> pl.DataFrame:
-    """A query's rows as a frame, in chunks, so that millions of them never lie about as Python objects."""
-    parts = [
-        pl.DataFrame(dict(zip(schema, zip(*rows, strict=True), strict=True)), schema=schema)
-        for rows in connection.execute(query.execution_options(yield_per=_CHUNK)).partitions()
-    ]
-    return pl.concat(parts) if parts else pl.DataFrame(schema=schema)
+class FullAnswers:
+    """Stored answers as rows of `ratings`, as many at a time as are asked for."""
+
+    def __init__(
+        self, stored: StoredAnswers, scripts: Sequence[Script], configs: Collection[str] | None = None
+    ) -> None:
+        self._answers = stored.answers
+        excluded = {scope: _excluded(stored, scope) for scope in ("response", "rater", "rating")}
+        marked = _with_strangers(_with_scripts(stored.pairs, scripts), configs)
+        for side in ("a", "b"):
+            marked = _marked(marked, f"response_{side}", excluded["response"])
+        self._pairs = marked
+        self._raters = _marked(stored.raters.with_columns(_nothing()), "rater", excluded["rater"])
+        self._ratings = excluded["rating"]
+
+    def rows(self, offset: int = 0, length: int | None = None) -> pl.DataFrame:
+        """So many answers from one on, by `rating_id`."""
+        part = self._answers.slice(offset, length)
+        pair_rows, rater_rows, late = part["pair_row"], part["rater_row"], part["late"]
+        names = [*self._pairs.drop("id", *_EXCLUDED)[pair_rows], self._raters["rater"][rater_rows]]
+        frame = part.drop("pair_row", "rater_row", "late").hstack(names).with_columns(_nothing())
+        if late.any():
+            told = zip(_EXCLUDED, (LATE, _LATE_REASON), strict=True)
+            frame = _first(frame, late.to_frame().select(pl.when("late").then(pl.lit(t)).alias(n) for n, t in told))
+        for table, at_rows in ((self._pairs, pair_rows), (self._raters, rater_rows)):
+            if table["excluded_by"].null_count() < table.height:
+                frame = _first(frame, table.select(_EXCLUDED)[at_rows])
+        return _marked(frame, "rating_id", self._ratings).select(RATINGS.names()).cast(RATINGS)
+
+
+def _first(frame: pl.DataFrame, marks: pl.DataFrame) -> pl.DataFrame:
+    """The frame with these exclusions where its rows have none yet."""
+    return frame.with_columns(frame[name].fill_null(marks[name]) for name in _EXCLUDED)
+
+
+def _excluded(stored: StoredAnswers, scope: str) -> pl.DataFrame:
+    """Exclusions of a scope: `target`, `by`, `reason`."""
+    rows = [(e["target"], e["author"], e["reason"]) for e in stored.exclusions if e["scope"] == scope]
+    return pl.DataFrame(rows, schema=dict.fromkeys(("target", "by", "reason"), pl.String), orient="row")
+
+
+def _nothing() -> list[pl.Expr]:
+    return [pl.lit(None, dtype=pl.String).alias(name) for name in _EXCLUDED]
+
+
+def _marked(frame: pl.DataFrame, column: str, excluded: pl.DataFrame) -> pl.DataFrame:
+    """The frame with the exclusions of what a column names, where its rows have none yet."""
+    if excluded.is_empty():
+        return frame
+    names = {"by": "excluded_by", "reason": "excluded_reason"}
+    found = frame.select(column).join(excluded, left_on=column, right_on="target", how="left", maintain_order="left")
+    return _first(frame, found.rename(names))
 
 
 def _with_scripts(frame: pl.DataFrame, scripts: Sequence[Script]) -> pl.DataFrame:
@@ -128,40 +135,18 @@ def _with_scripts(frame: pl.DataFrame, scripts: Sequence[Script]) -> pl.DataFram
         schema=dict.fromkeys(("prompt", *names), pl.String),
         orient="row",
     )
-    joined = frame.join(known, on="prompt", how="left", suffix="_script")
-    return joined.with_columns(pl.coalesce(f"{name}_script", name).alias(name) for name in names)
+    joined = frame.join(known, on="prompt", how="left", suffix="_script", maintain_order="left")
+    return joined.with_columns(pl.coalesce(f"{name}_script", name).alias(name) for name in names).select(frame.columns)
 
 
-def _with_strangers(frame: pl.DataFrame, configs: Collection[str] | None) -> pl.DataFrame:
-    """Add `stranger`: a config of the answer that the study does not have, null where it has both."""
+def _with_strangers(pairs: pl.DataFrame, configs: Collection[str] | None) -> pl.DataFrame:
+    """Mark pairs with a config that the study does not have."""
+    pairs = pairs.with_columns(_nothing())
     if configs is None:
-        return frame.with_columns(stranger=pl.lit(None, dtype=pl.String))
+        return pairs
     known = sorted(configs)
-    strangers = [pl.when(~pl.col(name).is_in(known)).then(name) for name in ("config_a", "config_b")]
-    return frame.with_columns(stranger=pl.coalesce(strangers))
-
-
-def _with_exclusions(frame: pl.DataFrame, late: set[int], exclusions: list[dict[str, Any]]) -> pl.DataFrame:
-    """Mark each answer with the first that holds: late, no config of the study, response, rater, rating excluded."""
-    columns = (("response_a", "response"), ("response_b", "response"), ("rater", "rater"), ("rating_id", "rating"))
-    by, reasons = [], []
-    for column, scope in columns:
-        of_scope = {e["target"]: e for e in exclusions if e["scope"] == scope}
-        by.append(_looked_up(column, {target: e["author"] for target, e in of_scope.items()}))
-        reasons.append(_looked_up(column, {target: e["reason"] for target, e in of_scope.items()}))
-    is_late, is_strange = pl.col("assignment_id").is_in(sorted(late)), pl.col("stranger").is_not_null()
-    strange = pl.format("the study has no config {}", "stranger")
-    return frame.with_columns(
-        excluded_by=pl.coalesce(
-            pl.when(is_late).then(pl.lit(LATE)), pl.when(is_strange).then(pl.lit(UNKNOWN_CONFIG)), *by
-        ),
-        excluded_reason=pl.coalesce(
-            pl.when(is_late).then(pl.lit(_LATE_REASON)), pl.when(is_strange).then(strange), *reasons
-        ),
+    stranger = pl.coalesce(pl.when(~pl.col(name).is_in(known)).then(name) for name in ("config_a", "config_b"))
+    return pairs.with_columns(
+        excluded_by=pl.when(stranger.is_not_null()).then(pl.lit(UNKNOWN_CONFIG)),
+        excluded_reason=pl.format("the study has no config {}", stranger),
     )
-
-
-def _looked_up(column: str, values: Mapping[str, str]) -> pl.Expr:
-    if not values:
-        return pl.lit(None, dtype=pl.String)
-    return pl.col(column).replace_strict(values, default=None, return_dtype=pl.String)

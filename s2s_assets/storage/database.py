@@ -40,7 +40,9 @@ def open_engine(url: str) -> Engine:
 
 
 def reading(engine: Engine) -> Engine:
-    """The same engine for transactions that only read: on SQLite they take no write lock and block nobody."""
+    """The same engine for transactions that only read: each sees the database as it was when it began, and blocks nobody."""
+    if engine.dialect.name == "postgresql":
+        return engine.execution_options(isolation_level="REPEATABLE READ")
     return engine.execution_options(**{_BEGIN: "BEGIN"})
 
 

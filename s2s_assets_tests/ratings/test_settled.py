@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from sqlalchemy import select, update
 
 from s2s_assets.ratings import (
+    RATINGS,
     RatingsStore,
     Settled,
     enrol,
@@ -21,8 +22,10 @@ from s2s_assets.ratings import (
     submit,
     withdraw,
 )
-from s2s_assets.ratings.schema import answer, settled
+from s2s_assets.ratings.schema import answer, pair, rater, settled
 from s2s_assets.ratings.settled import HALF, version_of
+from s2s_assets.ratings.stored import stored_answers
+from s2s_assets.storage import open_engine
 from s2s_assets.study import Script
 
 SCRIPT = Script(prompt="p0", category="facts", level="L2", acoustic="far_field", line=2)
@@ -146,7 +149,7 @@ def test_the_snapshot_holds_the_columns_of_the_tables_page(voted, clock) -> None
     assert frame.columns == [
         "rating_id", "pair", "prompt", "rater", "rubric", "config_a", "config_b", "response_a", "response_b", "score",
         "screen_value", "first", "submitted_at", "source", "simulated", "category", "level", "acoustic", "elapsed_ms",
-        "excluded_by", "excluded_reason",
+        "heard_s", "excluded_by", "excluded_reason",
     ]  # fmt: skip
     assert frame["rating_id"].is_sorted()
     assert frame["rating_id"].n_unique() == frame.height == 72
@@ -154,6 +157,7 @@ def test_the_snapshot_holds_the_columns_of_the_tables_page(voted, clock) -> None
     of_script = frame.filter(pl.col("prompt") == "p0").select("category", "level", "acoustic").unique()
     assert of_script.rows() == [("facts", "L2", "far_field")]
     assert frame.filter(pl.col("prompt") != "p0")["category"].null_count() == 48
+    assert set(frame["heard_s"]) == {15.0}
     screen = pl.when(pl.col("first") == "a").then(-pl.col("score")).otherwise(pl.col("score"))
     assert frame.select((screen == pl.col("screen_value")).all()).item()
 
@@ -207,3 +211,38 @@ def test_the_version_of_a_set_of_marks_ignores_order_and_sees_every_change(marks
     random.shuffle(shuffled)
     assert version(shuffled) == version(marks)
     assert not marks or version(shuffled[1:]) != version(marks)
+
+
+def test_answers_read_in_pages_are_those_of_a_plain_query(voted, clock, monkeypatch) -> None:
+    clock.wind(minutes=1)
+    whole = stored_answers(voted, clock(), extra=True)
+    monkeypatch.setattr("s2s_assets.ratings.stored._PAGE", 7)
+    paged = stored_answers(voted, clock(), extra=True)
+    assert paged.answers.equals(whole.answers)
+    assert (paged.version, paged.exclusions) == (whole.version, whole.exclusions)
+    columns = (
+        "rating_id",
+        "rubric",
+        "score",
+        "screen_value",
+        "first",
+        "submitted_at",
+        "elapsed_ms",
+        "source",
+        "simulated",
+    )
+    query = select(*answer.c[columns], pair.c.pair, rater.c.name).join(pair, pair.c.id == answer.c.pair_id)
+    with voted.reading() as connection:
+        joined = query.join(rater, rater.c.id == answer.c.rater_id).order_by(answer.c.rating_id)
+        plain = [tuple(row) for row in connection.execute(joined)]
+    found = paged.answers.select(columns).with_columns(
+        paged.pairs["pair"][paged.answers["pair_row"]], paged.raters["rater"][paged.answers["rater_row"]]
+    )
+    assert found.rows() == plain
+    assert len(plain) == 72
+
+
+def test_nothing_is_read_of_answers_that_land_later_and_an_empty_database_has_none(voted, clock, tmp_path) -> None:
+    assert stored_answers(voted, clock() - timedelta(days=30)).answers.is_empty()
+    empty = RatingsStore(open_engine(f"sqlite:///{tmp_path / 'empty.sqlite'}"), "study")
+    assert snapshot(empty, Settled("", clock(), 0), []).frame.schema == RATINGS

@@ -129,3 +129,13 @@ def test_another_url_is_bad_input_and_its_password_stays_unsaid(url: str):
     with pytest.raises(InputError, match="S2S_DATABASE_URL") as refused:
         open_engine(url)
     assert "a-secret" not in str(refused.value)
+
+
+def test_a_reading_transaction_sees_one_state(tables: Engine) -> None:
+    with reading(tables).begin() as reader:
+        before = reader.execute(select(func.count()).select_from(RATERS)).scalar_one()
+        with tables.begin() as writer:
+            writer.execute(insert(RATERS).values(answers=0))
+        assert reader.execute(select(func.count()).select_from(RATERS)).scalar_one() == before
+    with reading(tables).begin() as reader:
+        assert reader.execute(select(func.count()).select_from(RATERS)).scalar_one() == before + 1
