@@ -127,8 +127,8 @@ def one_fit(frame: pl.DataFrame, lists: Lists, board: FitSpec) -> list[Line]:
             "theirs from lists": lambda: evalica.bradley_terry(*lists),
             "board": lambda: fit_boards(frame, [board]),
         },
-        rounds=5,
-        in_a_row=8,
+        rounds=6,
+        in_a_row=20,
     )
     ratio = took["theirs"] / took["ours"]
     lines = [

@@ -21,16 +21,18 @@ def percentile_ends(draws: Floats) -> tuple[Floats, Ints]:
     valid = (~np.isnan(draws)).sum(axis=1)
     ends = np.full((len(draws), 2), np.nan)
     enough = (valid > 0) & (valid >= VALID_SHARE * draws.shape[1])
-    for row in np.flatnonzero(enough):
-        ends[row] = _linear_quantiles(ordered[row, : valid[row]])
+    for n in np.unique(valid[enough]):
+        rows = enough & (valid == n)
+        ends[rows] = _linear_quantiles(ordered[rows, :n])
     return ends, valid
 
 
 def _linear_quantiles(ordered: Floats) -> Floats:
-    """Both ends of sorted values; between a finite and an infinite neighbour the infinite one, if it has any share."""
-    place = _ENDS * (len(ordered) - 1)
+    """Both ends (rows, 2) of sorted values (rows, n); between a finite and an infinite neighbour the latter, if it counts."""
+    n = ordered.shape[1]
+    place = _ENDS * (n - 1)
     low, share = np.floor(place).astype(int), place % 1
-    left, right = ordered[low], ordered[np.minimum(low + 1, len(ordered) - 1)]
+    left, right = ordered[:, low], ordered[:, np.minimum(low + 1, n - 1)]
     finite = np.isfinite(left) & np.isfinite(right)
     step = np.where(finite, right, 0.0) - np.where(finite, left, 0.0)
     infinite = np.where(share > 0, np.where(np.isinf(left), left, right), left)

@@ -2,7 +2,7 @@
 
 Rows are sorted by cell and taken in chunks small enough to stay in cache: gather the raters' multiplicities (rows ×
 resamples), multiply those of the prompts into them, and add rows up by cell as one sparse product. All of it is in 16-bit
-integers, with chunks so short that no sum can reach 2^16; chunks add up in 64-bit floats, which hold integers exactly.
+integers, with chunks so short that no cell's sum can reach 2^16; chunks add up in 64-bit floats, which hold integers exactly.
 """
 
 from collections.abc import Iterator
@@ -50,7 +50,9 @@ class Counter:
         dtype = np.uint16 if selection.cells < 2**16 else np.int32  # numpy sorts 16-bit keys by radix
         order = np.argsort(selection.cell.astype(dtype), kind="stable")
         heaviest = int(draws.raters.max(initial=1)) * int(draws.prompts.max(initial=1))
-        return cls(draws, tuple(_chunks(selection, order, min(_CHUNK, max(_LIMIT // heaviest, 1)))), selection.cells)
+        fits = selection.counts.max(initial=0) * heaviest <= _LIMIT
+        size = _CHUNK if fits else min(_CHUNK, max(_LIMIT // heaviest, 1))
+        return cls(draws, tuple(_chunks(selection, order, size)), selection.cells)
 
     def count(self, resamples: slice) -> Floats:
         """(cells, resamples) weighted counts."""
