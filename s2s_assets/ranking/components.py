@@ -58,7 +58,7 @@ from s2s_assets.ranking.fits import Prepared, prepare
 from s2s_assets.ranking.overlaps import Overlaps, Pilot, kinds
 from s2s_assets.ranking.sandwich import sandwich, strength_rows
 from s2s_assets.ranking.spec import FitSpec
-from s2s_assets.study import OVERALL, By, Floats, PilotError
+from s2s_assets.study import OVERALL, By, Floats, PilotError, one_blas_thread
 
 ENOUGH = 60
 """Ordered pairs of ratings of a kind from which its mean product says something."""
@@ -107,6 +107,7 @@ class Components:
         return replace(self, prompts=prompts, items=items, arrangement=arrangement)
 
 
+@one_blas_thread
 def pilot_components(
     ratings: pl.DataFrame, *, rubric: str = OVERALL, by: By = "config", families: Mapping[str, str] | None = None
 ) -> Components:
