@@ -15,6 +15,7 @@ import os
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import closing
 from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -134,8 +135,6 @@ async def collect(
         purse = await asyncio.to_thread(
             open_purse, store, config, tariff, providers, mean_prompt_s(prompts, missing), answer_s
         )
-        if exchange.preflight:
-            await preflight(request, limits)
         job = _Collection(
             config=config,
             request=request,
@@ -150,8 +149,11 @@ async def collect(
             progress=progress,
             before=counts,
         )
-        most = max(limits.limit(provider).concurrency for provider in request.providers.values())
-        await job.run(missing, min(most, len(missing)))
+        with closing(limits):
+            if exchange.preflight:
+                await preflight(request, limits)
+            most = max(limits.limit(provider).concurrency for provider in request.providers.values())
+            await job.run(missing, min(most, len(missing)))
         return job.result()
 
 
@@ -242,7 +244,8 @@ class _Collection:
         counts, now = self.result(), time.monotonic()
         if now - self.written >= _WRITE_EVERY_S:
             self.written = now
-            write_progress(self.folder, progress_of(counts))
+            # a disk that is busy must not hold up the exchanges
+            asyncio.get_running_loop().run_in_executor(None, write_progress, self.folder, progress_of(counts))
         if self.progress is not None and counts.done:
             self.progress(counts)
 

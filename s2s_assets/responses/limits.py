@@ -66,6 +66,12 @@ class ProviderLimits:
         """What has been learnt of a provider."""
         return await self._line(provider).change(lambda pace: pace)
 
+    def close(self) -> None:
+        """Leave all queues; no request may be running or waiting then."""
+        for line in self._lines.values():
+            line.close()
+        self._lines.clear()
+
     def _line(self, provider: str) -> "_Line":
         if provider not in self._lines:
             self._lines[provider] = _Line(Queue(self._home / safe_name(provider)), self.limit(provider))
@@ -111,8 +117,14 @@ class _Line:
         self._settle()
         self._freed.set()
 
+    def close(self) -> None:
+        """Leave the queue."""
+        self._queue.close()
+
     def _settle(self) -> None:
         """Take ended requests out of the queue: now, or where it is held at this moment, as soon as it is not."""
+        if self._queue.closed:
+            return
         with self._queue.held() as held:
             if held is not None:
                 self._forget(held)

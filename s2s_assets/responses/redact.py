@@ -12,6 +12,7 @@ from urllib.parse import quote
 
 MASK = "[redacted]"
 _SHORTEST = 4
+_MARKS = ("sk-", "sk_", "xai-", "xai_", "pk-", "pk_", "rk-", "rk_", "AIza", "earer ")
 _ESCAPE = re.compile(r"\\(?:u[0-9a-fA-F]{4}|.)")
 _LOOKS_SECRET = re.compile(
     r"\b(?:sk|xai|gsk|pk|rk)[-_][A-Za-z0-9_-]{12,}"
@@ -19,6 +20,11 @@ _LOOKS_SECRET = re.compile(
     r"|(?<=[Bb]earer )[^\s\"']{4,}"
     r"|(?<=[?&])(?i:api[-_]?key|key|access_token|token|sig|signature|x-amz-[a-z-]+)=[^&\s\"']+"
 )
+
+
+def _may_hold(text: str) -> bool:
+    """Whether a text has anything that every match of `_LOOKS_SECRET` has; plain searches are much quicker than it."""
+    return any(mark in text for mark in _MARKS) or ("=" in text and ("?" in text or "&" in text))
 
 
 class Redactor:
@@ -47,7 +53,7 @@ class Redactor:
         if any(secret in text or json.dumps(secret)[1:-1] != secret for secret in self._known):
             return False
         # an escape stands for a character that no pattern spans; as a blank it hides no beginning of a word
-        return _LOOKS_SECRET.search(_ESCAPE.sub(" ", text)) is None
+        return not _may_hold(text) or _LOOKS_SECRET.search(_ESCAPE.sub(" ", text)) is None
 
     def optional(self, text: str | None) -> str | None:
         """The same, where there may be no text."""

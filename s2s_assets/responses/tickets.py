@@ -17,7 +17,7 @@ import re
 import uuid
 import weakref
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -61,11 +61,19 @@ class Queue:
         self._lane = f"{_LANE}{uuid.uuid4().hex[:12]}"
         handle = try_lock(folder / self._lane)
         assert handle is not None
-        weakref.finalize(self, _leave_lane, folder / self._lane, handle)
         self._state = os.open(folder / _STATE, os.O_RDWR | os.O_CLOEXEC | os.O_CREAT, _MODE)
-        weakref.finalize(self, os.close, self._state)
+        self._end = weakref.finalize(self, _leave_lane, folder / self._lane, handle, self._state)
         for path in folder.glob(f"{_LANE}*"):
             self._is_live(path.name)
+
+    def close(self) -> None:
+        """Leave the queue, with every ticket; also happens when nobody has this view any more."""
+        self._end()
+
+    @property
+    def closed(self) -> bool:
+        """Whether this view has left."""
+        return not self._end.alive
 
     @contextmanager
     def held(self) -> Iterator["HeldQueue | None"]:
@@ -111,9 +119,9 @@ class Queue:
         return False
 
 
-def _leave_lane(path: Path, handle: int) -> None:
+def _leave_lane(path: Path, *handles: int) -> None:
     path.unlink(missing_ok=True)
-    with suppress(OSError):
+    for handle in handles:
         os.close(handle)
 
 

@@ -238,6 +238,19 @@ def test_a_wait_that_a_provider_asks_for_holds_for_everyone(tmp_path: Path) -> N
     assert at_once == 4
 
 
+def test_whoever_leaves_takes_all_its_places_along(tmp_path: Path) -> None:
+    async def run() -> None:
+        first, second = ProviderLimits(tmp_path, 1), ProviderLimits(tmp_path, 1)
+        # a ticket that was never given up, as where an exchange was cut off between two steps
+        await first._line("openai").enter()
+        first.close()
+        await _enter(second)
+        second.close()
+
+    asyncio.run(asyncio.wait_for(run(), 10))
+    assert _left(tmp_path) == ({"state"}, [])
+
+
 def test_a_rate_is_shared(tmp_path: Path) -> None:
     async def begin(limits: ProviderLimits) -> float:
         async with limits.slot("openai") as began:

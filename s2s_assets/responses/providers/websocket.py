@@ -233,8 +233,10 @@ class WebsocketAdapter(Adapter):
         async with Deadline() as deadline:
             deadline.expect("writing", self.request.terms.idle_timeout_s)
             await socket.send(json.dumps(message, ensure_ascii=False))
+        await _let_others()
 
     async def _next(self, socket: ClientConnection) -> Mapping[str, Any]:
+        await _let_others()
         event = json_object(await socket.recv(), "an event")
         self.recorder.log("<", event, self.body(event))
         return event
@@ -244,6 +246,14 @@ class WebsocketAdapter(Adapter):
         code, reason = (frame.code, frame.reason) if frame else (1006, "without a close frame")
         self.recorder.log("-", {"type": "closed", "code": code, "reason": reason})
         return self.closed(code, reason)
+
+
+async def _let_others() -> None:
+    """One message a turn of the loop: neither a send nor a read waits while there is room or more to read.
+
+    Without it an exchange does all that it can at once, and many that answer at the same time hold up each other's frames.
+    """
+    await asyncio.sleep(0)
 
 
 def schedule(prompt: Prompt, frame_ms: int, pace: float) -> Iterator[tuple[float, bytes]]:
