@@ -23,7 +23,7 @@ from s2s_assets.ratings.snapshot import EXCLUSION_RULES, RATINGS, snapshot
 from s2s_assets.ratings.store import Rater, RatingsStore, enrol, status, utc_now
 from s2s_assets.ratings.submit import submit
 from s2s_assets.ratings.tasks import RATING_TASKS, rating_tasks_table, task_media, upsert_tasks
-from s2s_assets.ratings.transfer import as_written, import_ratings
+from s2s_assets.ratings.transfer import as_written, import_file, import_ratings
 
 __all__ = [
     "CONTROLS",
@@ -61,6 +61,7 @@ __all__ = [
     "families_option",
     "heard_table",
     "heartbeat",
+    "import_file",
     "import_ratings",
     "invitations",
     "invite",

@@ -6,6 +6,7 @@ how a settled version is computed without reading the answers; equal ids with un
 
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import cached_property
 
 from s2s_assets.study import digest
 
@@ -26,7 +27,7 @@ class Content:
     first: str | None
     submitted_at: datetime | None
 
-    @property
+    @cached_property
     def mark(self) -> int:
         """A number below 2^62 that is equal for equal content."""
         told = None if self.submitted_at is None else self.submitted_at.astimezone(UTC).isoformat()

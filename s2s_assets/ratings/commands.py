@@ -8,12 +8,12 @@ import click
 
 from s2s_assets.ratings.exclude import Scope, exclude, restore, withdraw
 from s2s_assets.ratings.export import export_mos, export_ratings
-from s2s_assets.ratings.files import read_ratings
 from s2s_assets.ratings.invitations import Panel, Work, completion_codes, invitations, invite, link, revoke
 from s2s_assets.ratings.layouts import Layout
 from s2s_assets.ratings.options import columns_option, scores_option
 from s2s_assets.ratings.store import RatingsStore, status, utc_now
-from s2s_assets.ratings.transfer import Imported, as_written, import_ratings
+from s2s_assets.ratings.transfer import Imported
+from s2s_assets.ratings.transfer import import_file as import_answers
 from s2s_assets.storage import open_engine
 from s2s_assets.study import Settings, StudyFolder, load_study, plural
 from s2s_assets.study.console import console, emit, guard, json_option, people
@@ -38,8 +38,7 @@ def import_file(
 ) -> None:
     """Add a ratings FILE's answers (CSV, JSONL, Parquet); the same file again adds nothing."""
     store, _ = _open()
-    read = read_ratings(file, columns=columns, scores=scores, layout=layout)
-    done = import_ratings(store, as_written(read, file), utc_now())
+    done = import_answers(store, file, utc_now(), columns=columns, scores=scores, layout=layout)
     if as_json:
         emit(done.to_json())
     else:

@@ -10,7 +10,7 @@ either order) and rubric are repeats, identical where they have an earlier repea
 Dropping only the identical ones would keep only the raters who contradict themselves, so by default all count.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -18,8 +18,8 @@ from typing import Any, Literal
 
 import polars as pl
 
-from s2s_assets.ratings.layouts import Layout, arranged, columns_of, scores_of
-from s2s_assets.ratings.raw import ROW, WHY, RejectedRow, free_name, read_raw
+from s2s_assets.ratings.layouts import Layout, columns_of, rubric_columns, scores_of, unfolded
+from s2s_assets.ratings.raw import ROW, WHY, RejectedRow, free_name, open_raw
 from s2s_assets.study import OVERALL, RatingsError, percent, plural
 
 RepeatsRule = Literal["keep", "once", "error"]
@@ -29,6 +29,9 @@ REJECTED_LIMIT = 0.05
 """Share of rejected rows above which a ranking is refused unless asked for."""
 _NAMES = ("prompt", "rater", "config_a", "config_b", "rubric")
 _CONTENT = (*NEEDED, *(name for name in OPTIONAL if name != "rating_id"))
+_KNOWN = frozenset({*NEEDED, *OPTIONAL})
+AT_ONCE = 20_000
+_SEEN = pl.Schema({"id": pl.UInt64(), "more": pl.UInt64(), "content": pl.UInt64(), "row": pl.Int64()})
 _TIME = "\x1ftime"
 _EXACT_TO_READ = "%Y-%m-%dT%H:%M:%S%.6f"
 
@@ -103,44 +106,93 @@ def read_ratings(
         RatingsError: the file cannot be read as ratings: no file, no rows, a missing column, a label outside
             `scores`, or a repeat where they are errors.
     """
-    columns, scores = columns_of(layout, columns or {}), scores_of(layout, scores)
-    raw = read_raw(path, frozenset({*NEEDED, *OPTIONAL, *columns.values()}))
-    known = (*NEEDED, *OPTIONAL, *map(_aside, columns))
-    named = arranged(_renamed(path, raw.frame, columns), layout, known, path)
-    missing = [name for name in NEEDED if name not in named.columns]
-    if missing:
-        raise RatingsError(
-            f"{path}: no column {', '.join(missing)}; the file has {', '.join(raw.frame.columns[1:])}; "
-            "name foreign columns with --columns, such as rater=worker"
-        )
-    typed = _typed(path, named, scores)
-    wrong = typed.filter(pl.col(WHY).is_not_null())
-    rejected = [*raw.rejected, *(RejectedRow(*pair) for pair in wrong.select(ROW, WHY).iter_rows())]
-    kept, duplicates, conflicts = _once_per_id(typed.filter(pl.col(WHY).is_null()).drop(WHY))
-    kept, found = _repeats(path, kept, repeats)
+    parts = list(read_parts(path, columns=columns, scores=scores, layout=layout))
+    kept, found = _repeats(path, pl.concat([part.frame for part in parts]), repeats)
     return RatingsFile(
         frame=kept,
-        rows=typed.height + len(raw.rejected),
-        rejected=tuple(sorted([*rejected, *conflicts], key=lambda r: r.row)),
-        duplicates=duplicates,
-        conflicts=len(conflicts),
+        rows=sum(part.rows for part in parts),
+        rejected=tuple(sorted((r for part in parts for r in part.rejected), key=lambda r: r.row)),
+        duplicates=sum(part.duplicates for part in parts),
+        conflicts=sum(part.conflicts for part in parts),
         repeats=found,
     )
 
 
-def _renamed(path: Path, frame: pl.DataFrame, columns: Mapping[str, str]) -> pl.DataFrame:
+def read_parts(
+    path: Path,
+    *,
+    columns: Mapping[str, str] | None = None,
+    scores: Mapping[str, int] | None = None,
+    layout: Layout = "answers",
+    at_once: int = AT_ONCE,
+) -> Iterator[RatingsFile]:
+    """Read a ratings file some rows at a time: the same rows as `read_ratings` gives, repeats uncounted.
+
+    Args:
+        path: as `read_ratings` takes it.
+        columns: the same.
+        scores: the same.
+        layout: the same.
+        at_once: rows of the file in a part.
+
+    Raises:
+        RatingsError: as `read_ratings`, at the first part or at the one where something is wrong with the whole.
+    """
+    columns, scores = columns_of(layout, columns or {}), scores_of(layout, scores)
+    raw = open_raw(path, frozenset({*NEEDED, *OPTIONAL, *columns.values()}), at_once)
+    names = _names(path, raw.names, columns)
+    rubrics: list[str] = []
+    if layout == "wide":
+        rubrics = rubric_columns(raw, [n for n in raw.names if names[n] in _KNOWN or names[n] != n], path)
+    missing = [name for name in NEEDED if name not in names.values() and not (rubrics and name == "score")]
+    if missing:
+        raise RatingsError(
+            f"{path}: no column {', '.join(missing)}; the file has {', '.join(raw.names)}; "
+            "name foreign columns with --columns, such as rater=worker"
+        )
+    seen = _Seen()
+    for table in raw.tables():
+        named = table.frame.rename(names)
+        yield _part(
+            path, unfolded(named, [names[r] for r in rubrics]) if rubrics else named, scores, table.rejected, seen
+        )
+
+
+def _part(
+    path: Path,
+    frame: pl.DataFrame,
+    scores: Mapping[str, int] | None,
+    unread: Sequence[RejectedRow],
+    seen: "_Seen",
+) -> RatingsFile:
+    typed = _typed(path, frame, scores)
+    wrong = typed.filter(pl.col(WHY).is_not_null())
+    rejected = [*unread, *(RejectedRow(*pair) for pair in wrong.select(ROW, WHY).iter_rows())]
+    kept, duplicates, conflicts = seen.split(typed.filter(pl.col(WHY).is_null()).drop(WHY))
+    return RatingsFile(
+        frame=kept,
+        rows=typed.height + len(unread),
+        rejected=tuple(sorted([*rejected, *conflicts], key=lambda r: r.row)),
+        duplicates=duplicates,
+        conflicts=len(conflicts),
+        repeats=Repeats(0, 0),
+    )
+
+
+def _names(path: Path, found: Sequence[str], columns: Mapping[str, str]) -> dict[str, str]:
+    """The file's names → the contract's where they are given, else themselves; a name that is taken is set aside."""
     unknown = sorted(set(columns) - {*NEEDED, *OPTIONAL})
     if unknown:
         raise RatingsError(
             f"--columns: {', '.join(unknown)} is no name of a ratings file: {', '.join((*NEEDED, *OPTIONAL))}"
         )
-    absent = sorted(set(columns.values()) - set(frame.columns[1:]))
+    absent = sorted(set(columns.values()) - set(found))
     if absent:
-        raise RatingsError(f"{path}: no column {', '.join(absent)}; the file has {', '.join(frame.columns[1:])}")
-    taken = frame.select(pl.col(foreign).alias(name) for name, foreign in columns.items())
-    rest = frame.drop(set(columns.values()))
-    aside = {name: free_name(_aside(name), rest.columns) for name in columns if name in rest.columns}
-    return pl.concat([rest.rename(aside), taken], how="horizontal")
+        raise RatingsError(f"{path}: no column {', '.join(absent)}; the file has {', '.join(found)}")
+    own = {foreign: name for name, foreign in columns.items()}
+    rest = [name for name in found if name not in own]
+    aside = {name: free_name(_aside(name), rest) for name in columns if name in rest}
+    return {name: own.get(name) or aside.get(name, name) for name in found}
 
 
 def _aside(name: str) -> str:
@@ -227,24 +279,37 @@ def _time(text: str | None) -> datetime | None:
         return None
 
 
-def _once_per_id(frame: pl.DataFrame) -> tuple[pl.DataFrame, int, list[RejectedRow]]:
-    """Rows with the first of each id, the number of exact duplicates, and the conflicts."""
-    if "rating_id" not in frame.columns:
-        return frame, 0, []
-    content = [pl.col(c).cast(pl.String).fill_null("\0") for c in _CONTENT if c in frame.columns]
-    again = pl.col("rating_id").is_not_null() & ~pl.col("rating_id").is_first_distinct()
-    marked = frame.with_columns(again.alias("_again"), pl.concat_str(content, separator="\x1f").alias("_content"))
-    marked = marked.with_columns(
-        (pl.col("_content") != pl.col("_content").first().over("rating_id")).alias("_differs"),
-        pl.col(ROW).first().over("rating_id").alias("_first"),
-    )
-    repeated = marked.filter(pl.col("_again"))
-    conflicts = [
-        RejectedRow(row, f"rating_id '{name}' has other content than in row {first}, which counts")
-        for row, name, first in repeated.filter(pl.col("_differs")).select(ROW, "rating_id", "_first").iter_rows()
-    ]
-    kept = frame.filter(~again)
-    return kept, repeated.height - len(conflicts), conflicts
+class _Seen:
+    """The ids of the rows so far, by their hashes, with a hash of the content and the row of the first of each."""
+
+    def __init__(self) -> None:
+        self._first = pl.DataFrame(schema=_SEEN)
+
+    def split(self, frame: pl.DataFrame) -> tuple[pl.DataFrame, int, list[RejectedRow]]:
+        """Rows with the first of each id, the number of exact duplicates, and the conflicts."""
+        if "rating_id" not in frame.columns:
+            return frame, 0, []
+        content = [pl.col(c).cast(pl.String).fill_null("\0") for c in _CONTENT if c in frame.columns]
+        keys = frame.select(
+            pl.col("rating_id").hash(1).alias("id"),
+            pl.col("rating_id").hash(2).alias("more"),
+            pl.concat_str(content, separator="\x1f").hash().alias("content"),
+            pl.col(ROW).alias("row"),
+            pl.col("rating_id").alias("name"),
+        )
+        named = keys.drop_nulls("name").unique(["id", "more"], keep="first", maintain_order=True)
+        new = named.join(self._first, on=["id", "more"], how="anti").drop("name")
+        self._first = pl.concat([self._first, new])
+        told = keys.join(self._first, on=["id", "more"], how="left", maintain_order="left", suffix="_first")
+        again = (told["row"] != told["row_first"]) & told["name"].is_not_null()
+        repeated = told.filter(again)
+        conflicts = [
+            RejectedRow(row, f"rating_id '{name}' has other content than in row {first}, which counts")
+            for row, name, first in repeated.filter(pl.col("content") != pl.col("content_first"))
+            .select("row", "name", "row_first")
+            .iter_rows()
+        ]
+        return frame.filter(~again), repeated.height - len(conflicts), conflicts
 
 
 def _as_do(more: int) -> str:

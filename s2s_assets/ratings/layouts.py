@@ -11,7 +11,7 @@ from typing import Literal
 
 import polars as pl
 
-from s2s_assets.ratings.raw import ROW
+from s2s_assets.ratings.raw import ROW, RawFile
 from s2s_assets.study import RatingsError
 
 Layout = Literal["answers", "wide", "lmarena"]
@@ -35,22 +35,35 @@ def scores_of(layout: Layout, scores: Mapping[str, int] | None) -> Mapping[str, 
     return _LMARENA_SCORES if scores is None and layout == "lmarena" else scores
 
 
-def arranged(frame: pl.DataFrame, layout: Layout, known: Sequence[str], path: Path) -> pl.DataFrame:
-    """One answer a row.
+def rubric_columns(raw: RawFile, known: Sequence[str], path: Path) -> list[str]:
+    """The columns of scores of a wide file, in its order.
+
+    Args:
+        raw: the file.
+        known: columns that hold something else, by the file's names.
+        path: of the file.
 
     Raises:
-        RatingsError: a wide file without a column of scores, or with one of those that only other layouts have.
+        RatingsError: there is none, or a column that only other layouts have.
     """
-    if layout != "wide":
-        return frame
-    foreign = [name for name in ("score", "rubric") if name in frame.columns]
+    foreign = [name for name in ("score", "rubric") if name in raw.names]
     if foreign:
         raise RatingsError(
             f"{path}: column {foreign[0]} is of a file with one answer a row: rename it, or leave out --layout wide"
         )
-    rubrics = [c for c in frame.columns if c not in (ROW, *known) and _is_scores(frame[c])]
+    counts = {name: [0, 0] for name in raw.names if name not in known}
+    for table in raw.tables():
+        for name, (given, fitting) in counts.items():
+            one, other = _as_scores(table.frame[name])
+            counts[name] = [given + one, fitting + other]
+    rubrics = [name for name, (given, fitting) in counts.items() if given and fitting > given / 2]
     if not rubrics:
-        raise RatingsError(f"{path}: no column of scores from -3 to 3 beside {', '.join(frame.columns[1:])}")
+        raise RatingsError(f"{path}: no column of scores from -3 to 3 beside {', '.join(raw.names)}")
+    return rubrics
+
+
+def unfolded(frame: pl.DataFrame, rubrics: Sequence[str]) -> pl.DataFrame:
+    """One answer a row, from rows with a column of scores for each rubric."""
     rest = [c for c in frame.columns if c not in rubrics]
     texts = frame.with_columns(pl.col(c).cast(pl.String) for c in rubrics)
     answers = texts.unpivot(rubrics, index=rest, variable_name="rubric", value_name="score")
@@ -60,11 +73,10 @@ def arranged(frame: pl.DataFrame, layout: Layout, known: Sequence[str], path: Pa
     return answers
 
 
-def _is_scores(column: pl.Series) -> bool:
-    """Whether a column holds scores: something, and mostly integers from -3 to 3."""
+def _as_scores(column: pl.Series) -> tuple[int, int]:
+    """How many values a column has, and how many of these are integers from -3 to 3."""
     if column.dtype.is_nested() or column.dtype == pl.Binary:
-        return False
+        return 0, 0
     given = column.cast(pl.String, strict=False).str.strip_chars().replace("", None).drop_nulls()
     values = given.cast(pl.Float64, strict=False)
-    fitting = (values.is_between(-3, 3) & (values == values.round())).sum()
-    return len(given) > 0 and fitting > len(given) / 2
+    return len(given), int((values.is_between(-3, 3) & (values == values.round())).sum())

@@ -1,4 +1,4 @@
-"""A ratings file as text cells with the number of the line they stand in, whatever its form.
+"""A ratings file as text cells with the number of the line they stand in, whatever its form, some rows at a time.
 
 Packed with gzip or not. CSV: encoding from the byte order mark, else UTF-16 where every other byte at the start is zero,
 else UTF-8, else Windows-1252 (Latin-1 for bytes that it lacks); delimiter from the header, the one that yields the
@@ -6,19 +6,18 @@ most columns that are looked for. JSON lines: one object a line. Parquet: by its
 keep their type, as do columns of JSON lines that nobody looks for. `row` is the line of the file (CSV header = 1), in Parquet the row from 1.
 """
 
-import codecs
+import contextlib
 import csv
-import gzip
-import io
+import itertools
 import json
-import zlib
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Generator, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 
+from s2s_assets.ratings.source import Source, SourceText
 from s2s_assets.study import RatingsError
 
 ROW = "file_row"
@@ -27,9 +26,7 @@ WHY = "\x1freason"
 """Column of reasons while rows are judged; no file has one of this name."""
 _EXACT = 2**53
 """Up to here a float holds every integer."""
-_GZIP = b"\x1f\x8b"
 _DELIMITERS = ",;\t|"
-_MARKS = ((codecs.BOM_UTF8, "utf-8-sig"), (codecs.BOM_UTF16_LE, "utf-16"), (codecs.BOM_UTF16_BE, "utf-16"))
 
 
 @dataclass(frozen=True)
@@ -42,7 +39,7 @@ class RejectedRow:
 
 @dataclass(frozen=True)
 class RawTable:
-    """What a file holds, before any meaning."""
+    """Some of a file's rows, before any meaning."""
 
     frame: pl.DataFrame
     """`file_row` and the file's columns."""
@@ -50,73 +47,61 @@ class RawTable:
     """Rows that could not be read at all."""
 
 
-def read_raw(path: Path, wanted: frozenset[str]) -> RawTable:
-    """Read a file's rows.
+@dataclass(frozen=True)
+class RawFile:
+    """A file that can be read as often as wanted, each time from its start and in the same pieces."""
+
+    names: tuple[str, ...]
+    """Its columns."""
+    _tables: Callable[[], Iterator[RawTable]]
+
+    def tables(self) -> Iterator[RawTable]:
+        """Its rows, some at a time."""
+        return self._tables()
+
+
+def open_raw(path: Path, wanted: frozenset[str], at_once: int = 50_000) -> RawFile:
+    """Look through a file.
 
     Args:
         path: a CSV, JSON lines or Parquet file, told apart by content.
         wanted: names of columns by which a CSV delimiter is recognised.
+        at_once: rows that are read together.
 
     Raises:
-        RatingsError: no such file, nothing in it, or not one of these forms.
+        RatingsError: no such file, nothing in it, or not one of these forms. Reading its rows raises it too, where a
+            quotation mark is never closed.
     """
+    source = Source(path)
+    if source.start(4) == b"PAR1":
+        return _parquet(source, wanted, at_once)
+    text = source.text()
+    if text.first == "[":
+        raise RatingsError(f"{path}: a JSON list; give JSON lines, one object a line")
+    return _json_lines(text, wanted, at_once) if text.first == "{" else _csv(text, wanted, at_once)
+
+
+def _parquet(source: Source, wanted: frozenset[str], at_once: int) -> RawFile:
+    path = source.path
     try:
-        data = path.read_bytes()
-    except OSError as error:
-        raise RatingsError(f"{path}: cannot be read ({error.strerror}); give a CSV, JSONL or Parquet file") from error
-    if data[:2] == _GZIP:
-        data = _unpacked(path, data)
-    if data[:4] == b"PAR1":
-        table = RawTable(_parquet(path, data, wanted), ())
-    else:
-        text = _decoded(path, data)
-        first = text.lstrip()[:1]
-        if first == "[":
-            raise RatingsError(f"{path}: a JSON list; give JSON lines, one object a line")
-        table = _json_lines(text, wanted) if first == "{" else _csv(path, text, wanted)
-    if table.frame.is_empty() and not table.rejected:
-        raise RatingsError(f"{path}: no rows; expected one answer a row")
-    return table
-
-
-def _unpacked(path: Path, data: bytes) -> bytes:
-    try:
-        return gzip.decompress(data)
-    except (OSError, EOFError, zlib.error) as error:
-        raise RatingsError(f"{path}: not a readable gzip file ({error}); pack it again, or give it unpacked") from error
-
-
-def _decoded(path: Path, data: bytes) -> str:
-    encoding = next((name for mark, name in _MARKS if data.startswith(mark)), None) or _unmarked(data)
-    for name in (encoding, "cp1252", "latin-1"):
-        try:
-            text = data.decode(name)
-            break
-        except UnicodeDecodeError:
-            continue
-    if not text.strip():
-        raise RatingsError(f"{path}: the file is empty; expected one answer a row")
-    if "\0" in text:
-        raise RatingsError(f"{path}: neither text nor Parquet; give a CSV, JSONL or Parquet file")
-    return text
-
-
-def _unmarked(data: bytes) -> str:
-    """UTF-16 without a mark by its zero bytes, else UTF-8."""
-    start = data[:4]
-    if len(start) == 4 and start[1] == start[3] == 0 != start[0]:
-        return "utf-16-le"
-    return "utf-16-be" if len(start) == 4 and start[0] == start[2] == 0 != start[1] else "utf-8"
-
-
-def _parquet(path: Path, data: bytes, wanted: frozenset[str]) -> pl.DataFrame:
-    try:
-        frame = pl.read_parquet(io.BytesIO(data))
+        lazy = pl.scan_parquet(source.seekable())
+        names, n = lazy.collect_schema().names(), int(lazy.select(pl.len()).collect().item())
     except pl.exceptions.PolarsError as error:
         raise RatingsError(f"{path}: not a readable Parquet file ({error})") from error
-    for name in sorted(wanted & set(frame.columns)):
-        frame = frame.with_columns(_plain(path, frame[name]))
-    return frame.drop(ROW, strict=False).with_row_index(ROW, offset=1).cast({ROW: pl.Int64})
+    if n == 0:
+        raise RatingsError(f"{path}: no rows; expected one answer a row")
+
+    def tables() -> Iterator[RawTable]:
+        for start in range(0, n, at_once):
+            try:
+                frame = lazy.slice(start, at_once).collect()
+            except pl.exceptions.PolarsError as error:
+                raise RatingsError(f"{path}: not a readable Parquet file ({error})") from error
+            plain = frame.with_columns(_plain(path, frame[name]) for name in sorted(wanted & set(names)))
+            rows = plain.drop(ROW, strict=False).with_row_index(ROW, offset=start + 1)
+            yield RawTable(rows.cast({ROW: pl.Int64}), ())
+
+    return RawFile(tuple(name for name in names if name != ROW), tables)
 
 
 def _plain(path: Path, column: pl.Series) -> pl.Series:
@@ -131,35 +116,50 @@ def _plain(path: Path, column: pl.Series) -> pl.Series:
         raise refused from error
 
 
-def _json_lines(text: str, wanted: frozenset[str]) -> RawTable:
-    rows: list[int] = []
-    objects: list[dict[str, Any]] = []
-    rejected = []
-    for number, line in enumerate(text.split("\n"), 1):
-        if not line.strip():
-            continue
-        try:
-            found = json.loads(line)
-            if "\\ud" in line.lower():
-                json.dumps(found, ensure_ascii=False).encode()  # half of a surrogate pair is no text
-        except UnicodeEncodeError:
-            rejected.append(RejectedRow(number, "not Unicode text: it holds half of a surrogate pair"))
-            continue
-        except ValueError as error:
-            rejected.append(RejectedRow(number, f"not JSON: {error}"))
-            continue
-        except RecursionError:
-            rejected.append(RejectedRow(number, "not JSON that can be read: nested too deeply"))
-            continue
+def _json_lines(text: SourceText, wanted: frozenset[str], at_once: int) -> RawFile:
+    """Types of columns that nobody looks for are those that all of the file's values have."""
+    kinds: dict[str, Kinds] = {}
+    rows = 0
+    for _, found in _objects(text):
+        rows += 1
         if isinstance(found, dict):
-            rows.append(number)
-            objects.append(found)
-        else:
-            rejected.append(RejectedRow(number, f"a JSON object was expected, not {type(found).__name__}"))
-    names = dict.fromkeys(name for o in objects for name in o if name != ROW)
-    cells = {name: [o.get(name) for o in objects] for name in names}
-    columns = {name: as_text(values) if name in wanted else as_column(values) for name, values in cells.items()}
-    return RawTable(pl.DataFrame({ROW: pl.Series(rows, dtype=pl.Int64), **columns}), tuple(rejected))
+            for name, value in found.items():
+                kinds.setdefault(name, Kinds()).note(value)
+    if rows == 0:
+        raise RatingsError(f"{text.path}: no rows; expected one answer a row")
+    types = {name: pl.String if name in wanted else k.dtype for name, k in kinds.items() if name != ROW}
+
+    def tables() -> Iterator[RawTable]:
+        objects = _objects(text)
+        while some := list(itertools.islice(objects, at_once)):
+            good = [(row, found) for row, found in some if isinstance(found, dict)]
+            cells = {n: typed_column([found.get(n) for _, found in good], kind) for n, kind in types.items()}
+            frame = pl.DataFrame({ROW: pl.Series([row for row, _ in good], dtype=pl.Int64), **cells})
+            yield RawTable(frame, tuple(RejectedRow(row, str(why)) for row, why in some if not isinstance(why, dict)))
+
+    return RawFile(tuple(types), tables)
+
+
+def _objects(text: SourceText) -> Iterator[tuple[int, dict[str, Any] | str]]:
+    """Each line's number and object, or why it has none; blank lines are none."""
+    with text.open(newline="\n") as lines:
+        for number, line in enumerate(lines, 1):
+            if line.strip():
+                yield number, _object(line)
+
+
+def _object(line: str) -> dict[str, Any] | str:
+    try:
+        found = json.loads(line)
+        if "\\ud" in line.lower():
+            json.dumps(found, ensure_ascii=False).encode()  # half of a surrogate pair is no text
+    except UnicodeEncodeError:
+        return "not Unicode text: it holds half of a surrogate pair"
+    except ValueError as error:
+        return f"not JSON: {error}"
+    except RecursionError:
+        return "not JSON that can be read: nested too deeply"
+    return found if isinstance(found, dict) else f"a JSON object was expected, not {type(found).__name__}"
 
 
 def as_cell(value: Any) -> str | None:
@@ -219,14 +219,26 @@ def free_name(name: str, taken: Collection[str]) -> str:
     return name
 
 
-def _csv(path: Path, text: str, wanted: frozenset[str]) -> RawTable:
+def _csv(text: SourceText, wanted: frozenset[str], at_once: int) -> RawFile:
     delimiter = max(_DELIMITERS, key=lambda d: _recognised(text, d, wanted))
-    records = _records(path, text, delimiter)
-    _, header = next(records)
+    with contextlib.closing(_records(text, delimiter)) as records:
+        _, header = next(records)
+        if next(records, None) is None:
+            raise RatingsError(f"{text.path}: no rows; expected one answer a row")
     names = [name.strip() or f"column_{k}" for k, name in enumerate(header, 1)]
     twice = sorted({n for n in names if names.count(n) > 1})
     if twice:
-        raise RatingsError(f"{path}: line 1: column {', '.join(twice)} is there twice; rename one")
+        raise RatingsError(f"{text.path}: line 1: column {', '.join(twice)} is there twice; rename one")
+
+    def tables() -> Iterator[RawTable]:
+        records = itertools.islice(_records(text, delimiter), 1, None)
+        while some := list(itertools.islice(records, at_once)):
+            yield _table(names, some)
+
+    return RawFile(tuple(name for name in names if name != ROW), tables)
+
+
+def _table(names: Sequence[str], records: Sequence[tuple[int, list[str]]]) -> RawTable:
     rows, cells, rejected = [], [], []
     for number, record in records:
         if any(record[len(names) :]) or len(record) < len(names):
@@ -239,23 +251,27 @@ def _csv(path: Path, text: str, wanted: frozenset[str]) -> RawTable:
     return RawTable(pl.DataFrame({ROW: pl.Series(rows, dtype=pl.Int64), **columns}), tuple(rejected))
 
 
-def _recognised(text: str, delimiter: str, wanted: frozenset[str]) -> tuple[int, int]:
-    header = next(csv.reader(io.StringIO(text.lstrip("\r\n"), newline=""), delimiter=delimiter))
+def _recognised(text: SourceText, delimiter: str, wanted: frozenset[str]) -> tuple[int, int]:
+    with contextlib.closing(_records(text, delimiter)) as records:
+        _, header = next(records)
     return len({name.strip() for name in header} & wanted), len(header)
 
 
-def _records(path: Path, text: str, delimiter: str) -> Iterator[tuple[int, list[str]]]:
+def _records(text: SourceText, delimiter: str) -> Generator[tuple[int, list[str]], None, None]:
     """Records with the line they begin in; blank lines are none."""
-    reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter)
-    width, begins = 0, 1
-    try:
-        for record in reader:
-            begins, line = reader.line_num + 1, begins
-            if not record:
-                continue
-            width = width or len(record)
-            if reader.line_num > line and len(record) != width:
-                raise RatingsError(f"{path}: line {line}: a quotation mark is opened and never closed; close it")
-            yield line, record
-    except csv.Error as error:
-        raise RatingsError(f"{path}: line {reader.line_num}: {error}") from error
+    with text.open(newline="") as lines:
+        reader = csv.reader(lines, delimiter=delimiter)
+        width, begins = 0, 1
+        try:
+            for record in reader:
+                begins, line = reader.line_num + 1, begins
+                if not record:
+                    continue
+                width = width or len(record)
+                if reader.line_num > line and len(record) != width:
+                    raise RatingsError(
+                        f"{text.path}: line {line}: a quotation mark is opened and never closed; close it"
+                    )
+                yield line, record
+        except csv.Error as error:
+            raise RatingsError(f"{text.path}: line {reader.line_num}: {error}") from error

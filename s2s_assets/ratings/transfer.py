@@ -12,72 +12,32 @@ marked as excluded is excluded here too, by the same author and reason.
 
 A row that a database cannot hold is rejected: a NUL in a text, or an id or rater's name of more than 2,000 bytes.
 
-Everything happens in one transaction. An answer settles by the time it was submitted, or by the import's time where
+Everything happens in one transaction, some rows of the file at a time. An answer settles by the time it was submitted, or by the import's time where
 that is missing or lies in the future.
 """
 
-from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
-import polars as pl
-from sqlalchemy import Connection, Row, select
+from sqlalchemy import Connection, Row, bindparam, select
 
-from s2s_assets.ratings.answers import Content, rating_id
-from s2s_assets.ratings.files import RatingsFile
-from s2s_assets.ratings.others import FROM_EXPORTS, of_answer, of_rater, others_of, with_names_to_keep
-from s2s_assets.ratings.raw import ROW, WHY, RejectedRow
+from s2s_assets.ratings.files import AT_ONCE, RatingsFile, read_parts
+from s2s_assets.ratings.incoming import OUTSIDE_PAIR, PROVIDER, Incoming, Numbering, storable
+from s2s_assets.ratings.layouts import Layout
+from s2s_assets.ratings.others import of_answer, of_rater
+from s2s_assets.ratings.raw import ROW, RejectedRow
 from s2s_assets.ratings.schema import answer, exclusion, pair, rater
 from s2s_assets.ratings.store import RatingsStore, insert_new
 from s2s_assets.ratings.tasks import OUTSIDE
 from s2s_assets.storage import unguarded
 
-PROVIDER = "import"
-_CHUNK = 10_000
-_TRUE = {"true", "1", "yes"}
+_CHUNK = 5_000
 _EXACT_FORMS = (".jsonl", ".ndjson", ".json", ".parquet")
-_LONGEST_BYTES = 2000
-"""Of a text that Postgres indexes."""
-_INDEXED = ("rating_id", "rater", "response_a", "response_b")
 _LARGEST = 2**31 - 1
-_AS_TEXT = ("source", "excluded_by", "excluded_reason")
-_OUTSIDE_PAIR = ("prompt", "config_a", "config_b", "response_a", "response_b")
-_OPTIONAL = (
-    "rating_id",
-    "response_a",
-    "response_b",
-    "first",
-    "submitted_at",
-    "category",
-    "level",
-    "acoustic",
-    *FROM_EXPORTS,
-)
-
-
-@dataclass(frozen=True)
-class _Incoming:
-    """A row of the file with its content."""
-
-    content: Content
-    row: Mapping[str, Any]
-
-    @property
-    def pair_name(self) -> str:
-        """Name of the pair that the row has where it is not of the plan."""
-        return "x-" + rating_id(*(self.row[name] for name in _OUTSIDE_PAIR))
-
-    @property
-    def simulated(self) -> bool:
-        return str(self.row["simulated"]).lower() in _TRUE
-
-    @property
-    def others(self) -> dict[str, Any]:
-        """What the row has in columns beyond those that the import reads."""
-        return others_of(self.row)
 
 
 @dataclass(frozen=True)
@@ -111,28 +71,35 @@ def import_ratings(store: RatingsStore, file: RatingsFile, now: datetime) -> Imp
         file: From `read_ratings`; of a spreadsheet's CSV, `as_written` first.
         now: Aware time of the import.
     """
-    frame, rejected = _storable(_filled(file.frame))
-    incoming = list(_incoming(store.study, frame))
-    conflicts: list[RejectedRow] = []
-    new: list[_Incoming] = []
-    with store.importing() as connection:
-        marks = _known_marks(connection, [one.content.rating_id for one in incoming])
-        for one in incoming:
-            name = one.content.rating_id
-            if name not in marks:
-                new.append(one)
-            elif marks[name] != one.content.mark:
-                conflicts.append(
-                    RejectedRow(one.row[ROW], f"rating_id {name!r} is stored with other content, which counts")
-                )
-        _insert(connection, new, now)
-    return Imported(
-        read=file.rows,
-        inserted=len(new),
-        already=file.duplicates + len(incoming) - len(new) - len(conflicts),
-        conflicts=file.conflicts + len(conflicts),
-        rejected=tuple(sorted([*file.rejected, *rejected, *conflicts], key=lambda r: r.row)),
-    )
+    return _import(store, [file], now)
+
+
+def import_file(
+    store: RatingsStore,
+    path: Path,
+    now: datetime,
+    *,
+    columns: Mapping[str, str] | None = None,
+    scores: Mapping[str, int] | None = None,
+    layout: Layout = "answers",
+    at_once: int = AT_ONCE,
+) -> Imported:
+    """Insert the answers of a ratings file that are new, reading it some rows at a time.
+
+    Args:
+        store: The study's database.
+        path: As `read_ratings` takes it; the guards of a spreadsheet's CSV are taken back.
+        now: Aware time of the import.
+        columns: As `read_ratings` takes it.
+        scores: The same.
+        layout: The same.
+        at_once: Rows read together.
+
+    Raises:
+        RatingsError: as `read_ratings`; then nothing of the file is kept.
+    """
+    parts = read_parts(path, columns=columns, scores=scores, layout=layout, at_once=at_once)
+    return _import(store, (as_written(part, path) for part in parts), now)
 
 
 def as_written(file: RatingsFile, path: Path) -> RatingsFile:
@@ -142,127 +109,150 @@ def as_written(file: RatingsFile, path: Path) -> RatingsFile:
     return replace(file, frame=unguarded(file.frame))
 
 
-def _incoming(study: str, frame: pl.DataFrame) -> Iterator[_Incoming]:
-    seen: Counter[tuple[Any, ...]] = Counter()
-    for row in frame.iter_rows(named=True):
-        told = tuple(row[n] for n in ("prompt", "rater", "rubric", "config_a", "config_b", "score", "first"))
-        when = row["submitted_at"]
-        name = row["rating_id"]
-        if name is None:
-            heard = (*told, None if when is None else when.isoformat(), row["response_a"], row["response_b"])
-            name = rating_id(study, PROVIDER, *heard, seen[heard])
-            seen[heard] += 1
-        prompt, who, rubric, a, b, score, first = told
-        yield _Incoming(Content(name, prompt, who, rubric, a, b, score, first, when), row)
+def _import(store: RatingsStore, parts: Iterable[RatingsFile], now: datetime) -> Imported:
+    with store.importing() as connection:
+        arriving = _Arriving(connection, store.study, now)
+        for part in parts:
+            arriving.take(part)
+        arriving.settle_raters()
+    return arriving.result
 
 
-def _filled(frame: pl.DataFrame) -> pl.DataFrame:
-    """Every column that the import reads, and the others; one that the file lacks, and an empty cell, is null."""
-    nested = [name for name in _OPTIONAL if name in frame.columns and frame.schema[name].is_nested()]
-    frame = with_names_to_keep(frame.drop(nested))
-    filled = frame.with_columns(pl.lit(None).alias(name) for name in _OPTIONAL if name not in frame.columns)
-    return filled.with_columns(pl.col(_AS_TEXT).cast(pl.String)).with_columns(pl.col(pl.String).replace("", None))
+class _Arriving:
+    """An import under way, in its transaction."""
 
+    def __init__(self, connection: Connection, study: str, now: datetime) -> None:
+        self._connection, self._now = connection, now
+        self._numbering = Numbering(study)
+        self._pairs = _Pairs(connection)
+        self._raters = _Raters(connection, now)
+        self.result = Imported(0, 0, 0, 0, ())
 
-def _storable(frame: pl.DataFrame) -> tuple[pl.DataFrame, list[RejectedRow]]:
-    """The rows that every database can hold, and those that Postgres cannot."""
-    texts = [name for name, kind in frame.schema.items() if kind == pl.String]
-    reasons = [
-        pl.when(pl.col(name).str.contains("\0", literal=True)).then(pl.lit(f"{name} holds a NUL character"))
-        for name in texts
-    ]
-    reasons += [
-        pl.when(pl.col(name).str.len_bytes() > _LONGEST_BYTES).then(
-            pl.lit(f"{name} is longer than {_LONGEST_BYTES} bytes")
+    def take(self, file: RatingsFile) -> None:
+        """Insert what is new of some rows of the file."""
+        frame, rejected = storable(file.frame)
+        inserted, conflicts = 0, []
+        incoming = self._numbering.of(frame)
+        while some := list(islice(incoming, _CHUNK)):
+            new, odd = self._sorted_out(some)
+            self._insert(new)
+            inserted += len(new)
+            conflicts += odd
+        so_far = self.result
+        self.result = Imported(
+            read=so_far.read + file.rows,
+            inserted=so_far.inserted + inserted,
+            already=so_far.already + file.duplicates + frame.height - inserted - len(conflicts),
+            conflicts=so_far.conflicts + file.conflicts + len(conflicts),
+            rejected=tuple(sorted([*so_far.rejected, *file.rejected, *rejected, *conflicts], key=lambda r: r.row)),
         )
-        for name in texts
-        if name in _INDEXED
-    ]
-    judged = frame.with_columns(pl.coalesce(reasons).alias(WHY))
-    wrong = judged.filter(pl.col(WHY).is_not_null()).select(ROW, WHY)
-    return judged.filter(pl.col(WHY).is_null()).drop(WHY), [RejectedRow(*row) for row in wrong.iter_rows()]
+
+    def settle_raters(self) -> None:
+        """Keep what later rows said of raters whom this import brought."""
+        self._raters.settle()
+
+    def _sorted_out(self, some: Sequence[Incoming]) -> tuple[list[Incoming], list[RejectedRow]]:
+        """Those that are not stored yet, and those that are, with other content."""
+        ids = [one.content.rating_id for one in some]
+        query = select(*answer.c["rating_id", "mark"]).where(answer.c.rating_id.in_(ids))
+        marks = dict(self._connection.execute(query).tuples().all())
+        new = [one for one in some if one.content.rating_id not in marks]
+        odd = [one for one in some if marks.get(one.content.rating_id, one.content.mark) != one.content.mark]
+        why = "rating_id {!r} is stored with other content, which counts"
+        return new, [RejectedRow(one.row[ROW], why.format(one.content.rating_id)) for one in odd]
+
+    def _insert(self, new: Sequence[Incoming]) -> None:
+        if not new:
+            return
+        self._raters.bring(new)
+        self._pairs.bring(new)
+        rows = [_answer(one, *self._raters.known[one.content.rater], self._pairs, self._now) for one in new]
+        self._connection.execute(answer.insert(), rows)
+        excluded = [_exclusion(one, self._now) for one in new if one.row["excluded_by"] is not None]
+        insert_new(self._connection, exclusion, excluded)
 
 
-def _known_marks(connection: Connection, ids: Sequence[str]) -> dict[str, int]:
-    found: dict[str, int] = {}
-    for start in range(0, len(ids), _CHUNK):
-        some = answer.c.rating_id.in_(ids[start : start + _CHUNK])
-        found.update(connection.execute(select(answer.c.rating_id, answer.c.mark).where(some)).tuples().all())
-    return found
+class _Raters:
+    """Number and attributes of raters by name.
 
+    What rows say of a rater whom this import brought is the rater's, the first value of each name; a value that differs
+    stays with its answer.
+    """
 
-def _insert(connection: Connection, new: Sequence[_Incoming], now: datetime) -> None:
-    raters = _ensure_raters(connection, new, now)
-    pairs = _ensure_pairs(connection, new)
-    rows = [_answer(one, *raters[one.content.rater], pairs, now) for one in new]
-    for start in range(0, len(rows), _CHUNK):
-        connection.execute(answer.insert(), rows[start : start + _CHUNK])
-    excluded = [_exclusion(one, now) for one in new if one.row["excluded_by"] is not None]
-    insert_new(connection, exclusion, excluded)
-
-
-def _ensure_raters(
-    connection: Connection, new: Sequence[_Incoming], now: datetime
-) -> dict[str, tuple[int, dict[str, Any]]]:
-    """Number and attributes of every rater by name."""
-    rows: dict[str, dict[str, Any]] = {}
-    for one in new:
-        name = one.content.rater
-        rows[name] = {
-            "name": name,
-            "provider": PROVIDER,
-            "external_id": name,
-            "simulated": one.simulated or rows.get(name, {}).get("simulated", False),
-            "attributes": rows.get(name, {}).get("attributes", {}) | of_rater(one.others),
-            "created_at": now,
+    def __init__(self, connection: Connection, now: datetime) -> None:
+        self._connection, self._now = connection, now
+        self._brought: dict[str, dict[str, Any]] = {}
+        query = select(rater.c.name, rater.c.id, rater.c.attributes)
+        self.known: dict[str, tuple[int, dict[str, Any]]] = {
+            name: (number, attributes) for name, number, attributes in connection.execute(query)
         }
-    insert_new(connection, rater, rows.values())
-    found = connection.execute(select(rater.c.name, rater.c.id, rater.c.attributes))
-    return {name: (number, attributes) for name, number, attributes in found}
+
+    def bring(self, new: Sequence[Incoming]) -> None:
+        """Make the raters that are not there yet."""
+        fresh = dict.fromkeys(one.content.rater for one in new if one.content.rater not in self.known)
+        for name in fresh:
+            same = {"name": name, "provider": PROVIDER, "external_id": name, "created_at": self._now}
+            self._brought[name] = same | {"simulated": False, "attributes": {}}
+        for one in new:
+            if (row := self._brought.get(one.content.rater)) is not None:
+                row["simulated"] |= one.simulated
+                for name, value in of_rater(one.others).items():
+                    row["attributes"].setdefault(name, value)
+        insert_new(self._connection, rater, [self._brought[name] for name in fresh])
+        query = select(rater.c.name, rater.c.id).where(rater.c.name.in_(fresh))
+        for name, number in self._connection.execute(query):
+            self.known[name] = (number, self._brought[name]["attributes"])
+
+    def settle(self) -> None:
+        """Store what all rows say of the raters that were made."""
+        if self._brought:
+            named = rater.update().where(rater.c.name == bindparam("its_name"))
+            told = ("simulated", "attributes")
+            rows = [{"its_name": name, **{n: row[n] for n in told}} for name, row in self._brought.items()]
+            self._connection.execute(named, rows)
 
 
-def _ensure_pairs(connection: Connection, new: Sequence[_Incoming]) -> "_Pairs":
-    pairs = _Pairs.read(connection)
-    outside = {
-        one.pair_name: {
-            "pair": one.pair_name,
-            **{name: one.row[name] for name in (*_OUTSIDE_PAIR, "category", "level", "acoustic")},
-            "state": OUTSIDE,
-            "slots": 0,
-            "taken": 0,
-            "shuffle": 0,
-        }
-        for one in new
-        if pairs.planned(one.row) is None and one.pair_name not in pairs.by_name
-    }
-    if not outside:
-        return pairs
-    insert_new(connection, pair, outside.values())
-    return _Pairs.read(connection)
-
-
-@dataclass(frozen=True)
 class _Pairs:
-    by_name: Mapping[str, int]
-    by_responses: Mapping[tuple[str, str], Row[Any]]
+    """Numbers of pairs: the plan's by the responses, others by their name."""
 
-    @classmethod
-    def read(cls, connection: Connection) -> "_Pairs":
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
         columns = ("id", "pair", "state", "prompt", "config_a", "config_b", "response_a", "response_b")
-        rows = connection.execute(select(*pair.c[columns])).all()
-        planned = {(row.response_a, row.response_b): row for row in rows if row.state != OUTSIDE}
-        return cls({row.pair: row.id for row in rows}, planned)
+        self._planned: dict[tuple[str, str], Row[Any]] = {}
+        self.by_name: dict[str, int] = {}
+        for row in connection.execute(select(*pair.c[columns])):
+            self.by_name[row.pair] = row.id
+            if row.state != OUTSIDE:
+                self._planned[row.response_a, row.response_b] = row
+
+    def bring(self, new: Sequence[Incoming]) -> None:
+        """Make the pairs outside the plan that are not there yet."""
+        outside = {
+            one.pair_name: {
+                "pair": one.pair_name,
+                **{name: one.row[name] for name in (*OUTSIDE_PAIR, "category", "level", "acoustic")},
+                "state": OUTSIDE,
+                "slots": 0,
+                "taken": 0,
+                "shuffle": 0,
+            }
+            for one in new
+            if self.planned(one.row) is None and one.pair_name not in self.by_name
+        }
+        insert_new(self._connection, pair, outside.values())
+        query = select(*pair.c["pair", "id"]).where(pair.c.pair.in_(outside))
+        self.by_name.update(self._connection.execute(query).tuples().all())
 
     def planned(self, row: Mapping[str, Any]) -> int | None:
         """The plan's pair of these responses, None where there is none that also agrees in prompt and configs."""
-        found = self.by_responses.get((row["response_a"], row["response_b"]))
+        found = self._planned.get((row["response_a"], row["response_b"]))
         if found is None or any(getattr(found, name) != row[name] for name in ("prompt", "config_a", "config_b")):
             return None
         return int(found.id)
 
 
 def _answer(
-    one: _Incoming, rater_id: int, attributes: Mapping[str, Any], pairs: _Pairs, now: datetime
+    one: Incoming, rater_id: int, attributes: Mapping[str, Any], pairs: _Pairs, now: datetime
 ) -> dict[str, Any]:
     content, planned = one.content, pairs.planned(one.row)
     source = "imported" if planned is None else "adaptive" if one.row["source"] == "adaptive" else "baseline"
@@ -291,7 +281,7 @@ def _whole(value: Any) -> int | None:
     return found if found is None or found <= _LARGEST else None
 
 
-def _exclusion(one: _Incoming, now: datetime) -> dict[str, Any]:
+def _exclusion(one: Incoming, now: datetime) -> dict[str, Any]:
     reason = one.row["excluded_reason"] or "excluded in the imported file"
     signed = {"author": one.row["excluded_by"], "reason": reason, "created_at": now}
     return {"scope": "rating", "target": one.content.rating_id, **signed}

@@ -9,10 +9,11 @@ from typing import Any
 
 import polars as pl
 import pytest
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from s2s_assets.ratings import RatingsFile, read_ratings
+from s2s_assets.ratings.files import read_parts
 from s2s_assets.study import RatingsError
 
 HEADER = "prompt,rater,config_a,config_b,score"
@@ -369,3 +370,39 @@ def test_any_names_survive_the_way_through_a_csv(
     kept = [(p.strip(), r.strip(), s) for p, r, s in rows if p.strip() and r.strip()]
     assert found.frame.select("prompt", "rater", "score").rows() == kept
     assert len(found.rejected) == len(rows) - len(kept)
+
+
+def test_a_wide_row_that_repeats_an_id_loses_only_the_answers_that_are_there(tmp_path: Path) -> None:
+    text = csv_of(
+        "i,p,r,x,y,1,", "i,p,r,x,y,1,2", "i,p,r,x,y,0,2", header="rating_id,prompt,rater,config_a,config_b,q1,q2"
+    )
+    found = read(tmp_path, text, layout="wide")
+    assert found.frame.select("file_row", "rating_id", "score").rows() == [(2, "i/q1", 1), (3, "i/q2", 2)]
+    assert (found.duplicates, found.conflicts) == (2, 1)
+    assert [(r.row, r.reason) for r in found.rejected] == [
+        (4, "rating_id 'i/q1' has other content than in row 2, which counts")
+    ]
+
+
+cells = st.sampled_from(["p1", "p2", "", "x", "y", "1", "-2", "5", "a"])
+
+
+@given(
+    st.lists(st.tuples(*[cells] * 7), min_size=1, max_size=25),
+    st.sampled_from(["csv", "jsonl", "parquet"]),
+    st.integers(1, 9),
+)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_a_file_in_parts_is_the_whole_file(
+    tmp_path: Path, rows: list[tuple[str, ...]], form: str, at_once: int
+) -> None:
+    names = ["rating_id", "prompt", "rater", "config_a", "config_b", "score", "mine"]
+    frame = pl.DataFrame(rows, schema=dict.fromkeys(names, pl.String), orient="row")
+    path = tmp_path / f"ratings.{form}"
+    {"csv": frame.write_csv, "jsonl": frame.write_ndjson, "parquet": frame.write_parquet}[form](path)
+    whole, parts = read_ratings(path), list(read_parts(path, at_once=at_once))
+    assert len(parts) == -(-len(rows) // at_once)
+    assert pl.concat([part.frame for part in parts]).equals(whole.frame)
+    assert [r for part in parts for r in part.rejected] == list(whole.rejected)
+    sums = [sum(getattr(part, name) for part in parts) for name in ("rows", "duplicates", "conflicts")]
+    assert sums == [whole.rows, whole.duplicates, whole.conflicts]

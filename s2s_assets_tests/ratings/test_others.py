@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from sqlalchemy import select
 
-from s2s_assets.ratings import RatingsStore, as_written, export_ratings, import_ratings, read_ratings
+from s2s_assets.ratings import RatingsStore, export_ratings, import_file, import_ratings, read_ratings
 from s2s_assets.ratings.others import EXPORTED
 from s2s_assets.ratings.schema import answer, pair, rater
 from s2s_assets.ratings.store import utc_now
@@ -35,7 +35,7 @@ def fresh(folder: Path) -> RatingsStore:
 
 
 def brought(store: RatingsStore, path: Path, **options: object) -> int:
-    return import_ratings(store, as_written(read_ratings(path, **options), path), utc_now()).inserted
+    return import_file(store, path, utc_now(), at_once=2, **options).inserted
 
 
 def written(store: RatingsStore, path: Path) -> Path:
@@ -171,10 +171,10 @@ def test_what_is_said_of_a_rater_stays_with_the_answer_where_it_differs(empty, t
     store = empty()
     ages = [{"rater_age": 44}, {"rater_age": 45}, {"rater_mood": "calm"}]
     brought(store, given_lines(tmp_path / "a.jsonl", *ages))
-    assert attributes(store) == {"r": {"rater_age": 45, "rater_mood": "calm"}}
-    assert extras(store) == [{"rater_age": 44}, None, None]
+    assert attributes(store) == {"r": {"rater_age": 44, "rater_mood": "calm"}}
+    assert extras(store) == [None, {"rater_age": 45}, None]
     brought(store, given_lines(tmp_path / "b.jsonl", {"prompt": "q", "rater_age": 46, "rater_mood": "calm"}))
-    assert attributes(store) == {"r": {"rater_age": 45, "rater_mood": "calm"}}
+    assert attributes(store) == {"r": {"rater_age": 44, "rater_mood": "calm"}}
     assert extras(store)[-1] == {"rater_age": 46}
 
 

@@ -16,9 +16,9 @@ from sqlalchemy import select
 from s2s_assets.ratings import (
     RatingsStore,
     Settled,
-    as_written,
     exclude,
     export_ratings,
+    import_file,
     import_ratings,
     rater_quality_table,
     read_ratings,
@@ -47,7 +47,7 @@ def given_csv(path: Path, *lines: str, header: str = HEADER) -> Path:
 
 
 def brought(ratings: RatingsStore, path: Path, clock) -> dict:
-    return import_ratings(ratings, as_written(read_ratings(path), path), clock()).to_json()
+    return import_file(ratings, path, clock(), at_once=5).to_json()
 
 
 def table(ratings: RatingsStore, clock, configs=None) -> pl.DataFrame:
@@ -325,3 +325,20 @@ def test_any_file_arrives_row_for_row_and_only_once(tmp_path_factory, rows) -> N
     assert import_ratings(store, read_ratings(path), when).inserted == 0
     found = snapshot(store, Settled("", when, 0), []).frame.select("prompt", "rater", "score", "first").rows()
     assert sorted(found, key=str) == sorted([(p, r, s, f) for p, r, s, f in rows], key=str)
+    in_parts = RatingsStore(open_engine(f"sqlite:///{folder / 'b.sqlite'}"), "study")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("s2s_assets.ratings.transfer._CHUNK", 2)
+        assert import_file(in_parts, path, when, at_once=3).inserted == len(rows)
+    assert import_file(in_parts, path, when).already == len(rows)
+    same = [snapshot(one, Settled("", when, 0), []).frame for one in (store, in_parts)]
+    assert same[0].equals(same[1])
+
+
+def test_a_file_that_turns_out_unreadable_leaves_nothing_behind(ratings, clock, tmp_path) -> None:
+    path = given_csv(tmp_path / "a.csv", *(f"p{i},r,m1,m2,1" for i in range(40)), 'p,r,"m1,m2,1', "p,r,m1,m2,1")
+    with pytest.raises(RatingsError, match="line 42: a quotation mark"):
+        import_file(ratings, path, clock(), at_once=10)
+    labels = given_csv(tmp_path / "b.csv", *(f"p{i},r,m1,m2,left" for i in range(40)), "p,r,m1,m2,both")
+    with pytest.raises(RatingsError, match="row 42: score label 'both'"):
+        import_file(ratings, labels, clock(), scores={"left": 1}, at_once=10)
+    assert status(ratings)["answers"] == status(ratings)["raters"] == 0

@@ -135,7 +135,7 @@ def test_a_reading_transaction_sees_one_state(tables: Engine) -> None:
     with reading(tables).begin() as reader:
         before = reader.execute(select(func.count()).select_from(RATERS)).scalar_one()
         with tables.begin() as writer:
-            writer.execute(insert(RATERS).values(answers=0))
+            writer.execute(insert(RATERS).values(id=99, answers=0))
         assert reader.execute(select(func.count()).select_from(RATERS)).scalar_one() == before
     with reading(tables).begin() as reader:
         assert reader.execute(select(func.count()).select_from(RATERS)).scalar_one() == before + 1
