@@ -125,7 +125,7 @@ def test_heartbeats_keep_a_lease(lab, visit, clock) -> None:
 
 def test_a_technical_problem_frees_the_slot_and_is_flagged(lab, visit) -> None:
     ann = visit().train()
-    nonce = ann.nonce
+    nonce, questions = ann.nonce, ann.questions
     assert ann.post("/problem", nonce=nonce, problem="no_sound").status_code == 422
     ann.post("/problem", nonce=nonce, problem="no_sound", role="second", comment="silence")
     assert "Here is the next one" in ann.page
@@ -136,6 +136,9 @@ def test_a_technical_problem_frees_the_slot_and_is_flagged(lab, visit) -> None:
     assert rows(lab, select(func.count()).select_from(answer)) == [(0,)]
     taken = rows(lab, select(func.sum(pair.c.taken)))
     assert taken == [(1,)]
+    ann.answer(nonce=nonce, **dict.fromkeys(questions, "1"))
+    of_task = select(func.count()).select_from(reply.join(task)).where(task.c.nonce == nonce)
+    assert rows(lab, of_task) == [(0,)]
     assert ann.post("/problem", nonce=nonce, problem="no_sound", role="second").status_code == 200
     assert rows(lab, select(func.sum(pair.c.taken))) == taken
 

@@ -282,6 +282,7 @@ def test_links_are_signed_revocable_and_of_one_study(lab, visit, tmp_path, clock
         number = connection.execute(select(func.max(invitation.c.id))).scalar_one()
     assert revoke(lab.ratings, number, clock()) is True
     assert revoke(lab.ratings, number, clock()) is False
+    assert invited(lab.ratings, token) is None
     assert ann.get("/task").status_code == 403
     assert visit("").get(link("", token, "personal")).status_code == 404
     with pytest.raises(RatingsError, match="invitation 99"):
