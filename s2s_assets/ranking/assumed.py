@@ -118,7 +118,7 @@ def _given(gap: Floats, effect: Floats, thresholds: Sequence[float]) -> Floats:
 def _expected(entities: int, ends: Ints, probability: Floats) -> Problem:
     """The ratings that all pairs are expected to have, without raters and prompts."""
     none = np.zeros(0, np.int32)
-    nobody = Rows(none, none, none, np.zeros(0, np.int8))
+    nobody = Rows(none, none, none, lambda: np.zeros(0, np.int8))
     return Problem(
         entities=tuple(f"m{k:0{len(str(entities))}d}" for k in range(1, entities + 1)),
         pairs=ends,

@@ -83,6 +83,11 @@ class CodedRatings:
         first = self.ratings["first"]
         return first.replace_strict({"a": 1, "b": -1}, default=0, return_dtype=pl.Int8).to_numpy()
 
+    @cached_property
+    def side(self) -> Signs:
+        """1 where that of `a` and `b` which comes first by name was heard first, -1 where the other was, 0 unknown."""
+        return np.where(self.a > self.b, -self.left, self.left)
+
 
 def code_ratings(ratings: pl.DataFrame, dropped_raters: frozenset[str] = frozenset()) -> CodedRatings:
     """Number the names of a `ratings` table; answers that carry an exclusion do not count.

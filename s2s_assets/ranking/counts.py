@@ -23,6 +23,7 @@ from s2s_assets.ranking.coding import CodedRatings, Numbers, Signs
 from s2s_assets.ranking.spec import CLEANED_BY, FitSpec
 from s2s_assets.study import Bools, By, ConfigKey, Floats, InputError, Ints
 
+Places = npt.NDArray[np.intp]
 _Kind = TypeVar("_Kind", np.int64, np.int32, np.int8)
 
 SCORES = 7
@@ -36,8 +37,8 @@ class Selection:
     """The rows of one board on pairs of configs."""
 
     coded: CodedRatings
-    taken: Bools | None
-    """(ratings,) which of them are its rows; None: all."""
+    taken: Places | None
+    """(rows,) places of its rows among the ratings; None: all are."""
     pairs: Ints
     """(P, 2) numbers of configs, the smaller first."""
     strata: int
@@ -69,8 +70,7 @@ class Selection:
     @cached_property
     def side(self) -> Signs:
         """(rows,) +1 where the pair's first config was on the left, -1 where its second was, 0 unknown (`sides.py`)."""
-        left = np.where(self.coded.a > self.coded.b, -self.coded.left, self.coded.left)
-        return _part(left, self.taken)
+        return _part(self.coded.side, self.taken)
 
 
 @dataclass(frozen=True)
@@ -82,8 +82,13 @@ class Rows:
     prompt: Numbers
     cell: Numbers
     """(rows,) plane · P + pair."""
-    side: Signs
-    """(rows,) +1 where the pair's first entity was on the left, -1 where its second was, 0 unknown."""
+    find_side: Callable[[], Signs]
+    """Makes `side`, which few ask for."""
+
+    @cached_property
+    def side(self) -> Signs:
+        """(rows,) +1 where the pair's first entity was on the left, -1 where its second was, 0 unknown."""
+        return self.find_side()
 
 
 @dataclass(frozen=True)
@@ -155,7 +160,7 @@ def select(coded: CodedRatings, spec: FitSpec) -> Selection:
             taken = taken & ratings[CLEANED_BY].is_null()
     elif spec.variant == "baseline" and "source" in ratings.columns:
         taken = taken & ~_equal(ratings["source"], "adaptive")
-    return _fold_signs(coded, None if taken.all() else taken.to_numpy(), spec.rubrics)
+    return _fold_signs(coded, None if taken.all() else np.flatnonzero(taken.to_numpy()), spec.rubrics)
 
 
 def _equal(column: pl.Series, value: str) -> pl.Series:
@@ -166,11 +171,11 @@ def _equal(column: pl.Series, value: str) -> pl.Series:
     return same.fill_null(value=False) if same.null_count() else same
 
 
-def _part(values: npt.NDArray[_Kind], taken: Bools | None) -> npt.NDArray[_Kind]:
-    return values if taken is None else values[taken]
+def _part(values: npt.NDArray[_Kind], taken: Places | None) -> npt.NDArray[_Kind]:
+    return values if taken is None else values.take(taken)
 
 
-def _fold_signs(coded: CodedRatings, taken: Bools | None, rubrics: Sequence[str]) -> Selection:
+def _fold_signs(coded: CodedRatings, taken: Places | None, rubrics: Sequence[str]) -> Selection:
     n, strata = len(coded.configs), len(rubrics)
     size = strata * n * n * SCORES
     key: Numbers | Ints = _part(coded.a, taken) * (np.int32(n * SCORES) if size < 2**31 else np.int64(n * SCORES))
@@ -294,9 +299,11 @@ def _problem(selection: Selection, names: list[str], ends: Ints, taken: Bools) -
 
 def _rows(selection: Selection, target: Ints, flipped: Bools) -> Rows:
     """The rows whose cell has a target; the pairs marked are turned round."""
-    cell = np.take(target.astype(np.int32), selection.cell)
-    turned = np.where(flipped, -1, 1).astype(np.int8)
-    side = selection.side * np.take(turned, selection.cell % len(flipped))
-    kept = None if (cell >= 0).all() else cell >= 0
-    rater, prompt, cell = (_part(of, kept) for of in (selection.rater, selection.prompt, cell))
-    return Rows(rater, prompt, cell, _part(side, kept))
+    cell = target.astype(np.int32).take(selection.cell)
+    kept = None if (cell >= 0).all() else np.flatnonzero(cell >= 0)
+
+    def side() -> Signs:
+        turned = np.tile(np.where(flipped, -1, 1).astype(np.int8), len(target) // len(flipped))  # by cell
+        return _part(selection.side * turned.take(selection.cell), kept)
+
+    return Rows(_part(selection.rater, kept), _part(selection.prompt, kept), _part(cell, kept), side)

@@ -47,7 +47,7 @@ def sided(problem: Problem) -> Problem:
     known = rows.side != 0
     planes, n_pairs = problem.counts.shape
     cell = rows.cell[known] + planes * n_pairs * (rows.side[known] < 0)
-    turned = Rows(rows.rater[known], rows.prompt[known], cell, rows.side[known])
+    turned = Rows(rows.rater[known], rows.prompt[known], cell, lambda: rows.side[known])
     return replace(
         problem,
         counts=np.bincount(cell, minlength=2 * planes * n_pairs).astype(np.float64).reshape(2 * planes, n_pairs),
