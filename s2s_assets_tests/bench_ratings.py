@@ -188,6 +188,9 @@ def main() -> None:
     asked.add_argument("--folder", type=Path, help="where database and files lie, and stay")
     asked.add_argument("--measure", help=argparse.SUPPRESS)
     given = asked.parse_args()
+    if given.measure == "fill":
+        fill(open_engine(given.database), given.pairs, given.answers)
+        return
     if given.measure:
         measure(given.measure, given.database, given.folder)
         return
@@ -195,15 +198,19 @@ def main() -> None:
         folder = given.folder or Path(temporary)
         folder.mkdir(parents=True, exist_ok=True)
         url = given.database or f"sqlite:///{folder / 'ratings.sqlite'}"
-        engine = open_engine(url)
-        if status(RatingsStore(engine, STUDY))["answers"] == 0:
-            fill(engine, given.pairs, given.answers)
-        engine.dispose()
+        store = RatingsStore(open_engine(url), STUDY)
+        # in processes of their own: a child's peak begins with its parent's
+        if status(store)["answers"] == 0:
+            _run("fill", url, folder, "--pairs", str(given.pairs), "--answers", str(given.answers))
         print(f"{given.pairs:,} pairs, {given.answers:,} answers; bars {BAR_S:.0f} s, {BAR_MB:,} MB", flush=True)
-        for name in _phases(RatingsStore(engine, STUDY), folder):
+        for name in _phases(store, folder):
             if not given.only or name in given.only:
-                arguments = ["--measure", name, "--database", url, "--folder", str(folder)]
-                subprocess.run([sys.executable, __file__, *arguments], check=True, env=dict(os.environ))
+                _run(name, url, folder)
+
+
+def _run(name: str, url: str, folder: Path, *more: str) -> None:
+    arguments = ["--measure", name, "--database", url, "--folder", str(folder), *more]
+    subprocess.run([sys.executable, __file__, *arguments], check=True, env=dict(os.environ))
 
 
 if __name__ == "__main__":

@@ -5,6 +5,7 @@ from s2s_assets.ratings.assign import next_assignment
 from s2s_assets.ratings.exclude import exclude, restore, withdraw, withdrawn
 from s2s_assets.ratings.export import export_ratings
 from s2s_assets.ratings.files import RatingsFile, RepeatsRule, read_ratings
+from s2s_assets.ratings.forget import Forgotten, forget
 from s2s_assets.ratings.handing import Desk, next_task
 from s2s_assets.ratings.heard import Played
 from s2s_assets.ratings.invitations import Claims, invitations, invite, invited, revoke
@@ -16,6 +17,7 @@ from s2s_assets.ratings.quality import QUALITY_VERSION, RATER_QUALITY, rater_qua
 from s2s_assets.ratings.quality_controls import CONTROLS
 from s2s_assets.ratings.quality_tasks import HEARD
 from s2s_assets.ratings.reading import Reading, reading_options
+from s2s_assets.ratings.reconcile import Reconciled, read_submissions, reconcile, sittings_table
 from s2s_assets.ratings.replies import MOS, controls_table, heard_table, mos_table
 from s2s_assets.ratings.settled import Settled, settled_version
 from s2s_assets.ratings.sittings import Sitting, begin
@@ -37,6 +39,7 @@ __all__ = [
     "Assignment",
     "Claims",
     "Desk",
+    "Forgotten",
     "Handout",
     "Layout",
     "Page",
@@ -45,6 +48,7 @@ __all__ = [
     "RatingsFile",
     "RatingsStore",
     "Reading",
+    "Reconciled",
     "RepeatsRule",
     "Settled",
     "Sitting",
@@ -59,6 +63,7 @@ __all__ = [
     "expire_leases",
     "export_ratings",
     "families_option",
+    "forget",
     "heard_table",
     "heartbeat",
     "import_file",
@@ -75,13 +80,16 @@ __all__ = [
     "rater_quality_table",
     "rating_tasks_table",
     "read_ratings",
+    "read_submissions",
     "reading_options",
+    "reconcile",
     "report_problem",
     "restore",
     "revoke",
     "save_page",
     "scores_option",
     "settled_version",
+    "sittings_table",
     "snapshot",
     "status",
     "submit",

@@ -8,9 +8,11 @@ import click
 
 from s2s_assets.ratings.exclude import Scope, exclude, restore, withdraw
 from s2s_assets.ratings.export import export_mos, export_ratings
+from s2s_assets.ratings.forget import forget
 from s2s_assets.ratings.invitations import Panel, Work, completion_codes, invitations, invite, link, revoke
 from s2s_assets.ratings.layouts import Layout
 from s2s_assets.ratings.options import columns_option, scores_option
+from s2s_assets.ratings.reconcile import read_submissions, reconcile, sittings_table
 from s2s_assets.ratings.store import RatingsStore, status, utc_now
 from s2s_assets.ratings.transfer import Imported
 from s2s_assets.ratings.transfer import import_file as import_answers
@@ -107,6 +109,42 @@ def withdraw_response(response: str, reason: str, author: str, as_json: bool) ->
     """Withdraw a RESPONSE: its pairs become void, its answers are excluded, the plan heals the hole."""
     store, _ = _open()
     _tell(as_json, "response", response, withdraw(store, response, author, reason, utc_now()), "withdrawn")
+
+
+@ratings.command(name="forget")
+@click.argument("rater")
+@_decision
+def forget_rater(rater: str, reason: str, author: str, as_json: bool) -> None:
+    """Delete all data of a RATER (name, or the panel's id) for good, as somebody asked; the slots are free again."""
+    store, _ = _open()
+    done = forget(store, rater, author, reason, utc_now())
+    if as_json:
+        emit(done.to_json())
+    else:
+        people.print(
+            f"{plural(done.answers, 'answer')}, {plural(done.tasks, 'task')} and {plural(done.sittings, 'sitting')} "
+            f"deleted; what is left is the name {done.name}"
+        )
+
+
+@ratings.command(name="reconcile")
+@click.argument("file", type=click.Path(path_type=Path))
+@click.option(
+    "--panel", type=click.Choice([p for p in get_args(Panel) if p != "personal"]), default="prolific", show_default=True
+)
+@json_option
+@guard
+def reconcile_submissions(file: Path, panel: Panel, as_json: bool) -> None:
+    """Hold a panel's FILE of submissions against the sittings here: whom to pay, and why or why not."""
+    store, folder = _open()
+    found = reconcile(read_submissions(file, panel), sittings_table(store, panel, folder.study.cleaning))
+    if as_json:
+        emit(found.to_json())
+        return
+    for row in found.submissions.iter_rows(named=True):
+        people.print(f"{row['pay']:9} {row['submission']}  {row['person']}  {row['why']}", markup=False)
+    for name in found.missing:
+        people.print(f"missing   {name}  came here and is not in the list", markup=False)
 
 
 @ratings.command()

@@ -35,7 +35,7 @@ def exclude(store: RatingsStore, scope: Scope, target: str, author: str, reason:
     Raises:
         RatingsError: there is no such target, or author or reason is empty.
     """
-    _signed(author, reason, target)
+    signed(author, reason, target)
     with store.writing() as connection:
         if not _exists(connection, scope, target):
             raise RatingsError(f"{scope} {target!r}: {_UNKNOWN[scope]}")
@@ -71,7 +71,7 @@ def restore(store: RatingsStore, scope: Scope, target: str, author: str, reason:
     Raises:
         RatingsError: author or reason is empty.
     """
-    _signed(author, reason, target)
+    signed(author, reason, target)
     live = (exclusion.c.scope == scope) & (exclusion.c.target == target) & exclusion.c.lifted_at.is_(None)
     lifted = {"lifted_at": now, "lifted_by": author, "lifted_reason": reason}
     with store.writing() as connection:
@@ -96,7 +96,12 @@ def withdrawn(store: RatingsStore) -> frozenset[str]:
         return live_targets(connection, "response")
 
 
-def _signed(author: str, reason: str, target: str) -> None:
+def signed(author: str, reason: str, target: str) -> None:
+    """Check who decides and why.
+
+    Raises:
+        RatingsError: author or reason is empty, or a text is none that a database can hold.
+    """
     if not author.strip() or not reason.strip():
         raise RatingsError("author and reason: expected both; an exclusion is published with them")
     for name, text in (("author", author), ("reason", reason), ("target", target)):

@@ -43,7 +43,7 @@ bounds are null where a reply is free. `first` and `second` are the ids of the r
 
 def control_measures(answers: pl.DataFrame, controls: pl.DataFrame, rules: Cleaning) -> Iterator[Measure]:
     """`trap_fails`, `control_share` and `inconsistent_share` of the raters that have them, from `counting_answers`."""
-    judged = _judged(controls, rules)
+    judged = judged_controls(controls, rules)
     traps = judged.filter(pl.col("kind") == "trap")
     for rater, right, n in _shares(traps):
         fails = n - right
@@ -61,8 +61,8 @@ def control_measures(answers: pl.DataFrame, controls: pl.DataFrame, rules: Clean
         yield Measure("rater", rater, "inconsistent_share", apart, n).flagged("inconsistent", "drop", fires)
 
 
-def _judged(controls: pl.DataFrame, rules: Cleaning) -> pl.DataFrame:
-    """One row a control task but repeats: `rater`, `kind`, `right`."""
+def judged_controls(controls: pl.DataFrame, rules: Cleaning) -> pl.DataFrame:
+    """One row a control task but repeats: `rater`, `kind`, `task`, `right`."""
     value = pl.col("value")
     small = value.abs() <= rules.max_null_score
     right = pl.when(pl.col("kind") == "null").then(small).otherwise(value.is_between(pl.col("low"), pl.col("high")))
