@@ -2,8 +2,8 @@
 
 Over a websocket it connects, has the configuration acknowledged and leaves: no audio, no answer. A failure that no
 repetition cures (a bad key, an unknown model or voice, a session that is refused) would meet every prompt, so it ends
-the collection before anything is sent. What may pass (time-outs, limits, broken connections) decides nothing. HTTP
-protocols have no such probe: their first prompt tells.
+the collection before anything is sent. Over HTTP it reads a list of models, at each stage of a cascade: a bad key or an
+unknown model ends the collection. What may pass (time-outs, limits, broken connections) decides nothing.
 """
 
 from s2s_assets.responses.limits import ProviderLimits
@@ -26,9 +26,8 @@ async def preflight(request: Request, limits: ProviderLimits | None = None) -> N
     complaint = await _complaint(request, limits)
     # raised out here: an exception that is on its way would be kept as this one's context, key and all
     if complaint is not None:
-        where = ", ".join(sorted(set(request.providers.values())))
         raise StudyError(
-            f"config {request.config}: {where} refuses it: {complaint}. Check the key, and the model, voice and settings "
+            f"config {request.config}: {complaint}. Check the key, and the model, voice and settings "
             "in study.yaml. No prompt was sent"
         )
 
@@ -41,7 +40,8 @@ async def _complaint(request: Request, limits: ProviderLimits | None) -> str | N
     except ExchangeError as failure:
         if failure.retryable and failure.code not in _DEFINITE_CLOSES:
             return None
-        return Redactor(request.keys.values()).text(f"{failure.code}: {failure.message}")
+        where = request.providers[failure.stage] if failure.stage else ", ".join(request.providers.values())
+        return Redactor(request.keys.values()).text(f"{where} refuses it: {failure.code}: {failure.message}")
     except (ArithmeticError, AttributeError, LookupError, OSError, TypeError, ValueError):
         # an event of an odd shape is the exchanges' to report
         return None

@@ -97,11 +97,9 @@ class Recorder:
         Args:
             direction: who said it.
             event: the message.
-            body: key of the message whose value is audio in base64.
+            body: key whose value, wherever in the message it stands, is audio in base64.
         """
-        if body is not None and isinstance(event.get(body), str):
-            event = {**event, body: f"[{len(event[body])} characters of base64]"}
-        kept = _without_bodies(event)
+        kept = _without_bodies(event, body)
         self.events.append({"at_ms": self.now_ms(), "dir": direction, "event": kept})
 
     def item(self, key: str, order: int | None = None) -> Item:
@@ -147,16 +145,18 @@ class Recorder:
         return sorted((i for i in self.items.values() if i.provisional == provisional), key=lambda i: i.order)
 
 
-def _without_bodies(value: Any) -> Any:
-    """A copy of JSON-like data in which long base64 runs are replaced by their length."""
+def _without_bodies(value: Any, body: str | None) -> Any:
+    """A copy of JSON-like data in which the texts of the key `body` and long base64 runs are replaced by their length."""
     if isinstance(value, str):
-        return (
-            value
-            if len(value) < _SHORTEST_BODY
-            else _BASE64_BODY.sub(lambda m: f"[{len(m[0])} characters of base64]", value)
-        )
+        return value if len(value) < _SHORTEST_BODY else _BASE64_BODY.sub(lambda m: _length_of(m[0]), value)
     if isinstance(value, Mapping):
-        return {k: _without_bodies(v) for k, v in value.items()}
+        return {
+            k: _length_of(v) if k == body and isinstance(v, str) else _without_bodies(v, body) for k, v in value.items()
+        }
     if isinstance(value, list | tuple):
-        return [_without_bodies(v) for v in value]
+        return [_without_bodies(v, body) for v in value]
     return value
+
+
+def _length_of(body: str) -> str:
+    return f"[{len(body)} characters of base64]"

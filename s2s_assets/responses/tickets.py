@@ -59,12 +59,17 @@ class Queue:
         folder.mkdir(parents=True, exist_ok=True)
         self._folder = folder
         self._lane = f"{_LANE}{uuid.uuid4().hex[:12]}"
-        handle = try_lock(folder / self._lane)
-        assert handle is not None
         self._state = os.open(folder / _STATE, os.O_RDWR | os.O_CLOEXEC | os.O_CREAT, _MODE)
-        self._end = weakref.finalize(self, _leave_lane, folder / self._lane, handle, self._state)
-        for path in folder.glob(f"{_LANE}*"):
-            self._is_live(path.name)
+        # a lane is made and looked at under the state's lock alone: one that is not locked yet would pass for a dead one
+        fcntl.flock(self._state, fcntl.LOCK_EX)
+        try:
+            handle = try_lock(folder / self._lane)
+            assert handle is not None
+            self._end = weakref.finalize(self, _leave_lane, folder / self._lane, handle, self._state)
+            for path in folder.glob(f"{_LANE}*"):
+                self._is_live(path.name)
+        finally:
+            fcntl.flock(self._state, fcntl.LOCK_UN)
 
     def close(self) -> None:
         """Leave the queue, with every ticket; also happens when nobody has this view any more."""

@@ -2,6 +2,8 @@
 
 from collections.abc import Sequence
 
+from starlette.routing import Route
+
 from s2s_assets.demo.cascade_server import CascadeServer
 from s2s_assets_tests.emulators.elevenlabs import ElevenLabsEmulator, Speech
 from s2s_assets_tests.emulators.openai_responses import ResponsesEmulator, Text
@@ -25,6 +27,10 @@ class CascadeEmulator(ElevenLabsEmulator, ResponsesEmulator, CascadeServer):
     def names(cls) -> list[str]:
         """Every scenario of the two."""
         return list(dict.fromkeys((*ElevenLabsEmulator.names(), *ResponsesEmulator.names())))
+
+    def routes(self) -> Sequence[Route]:
+        """Both emulators' endpoints."""
+        return (*ElevenLabsEmulator.routes(self), *ResponsesEmulator.routes(self))
 
     @property
     def prompts(self) -> list[bytes]:

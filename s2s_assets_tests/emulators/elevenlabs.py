@@ -9,6 +9,7 @@ from typing import Any
 
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response, StreamingResponse
+from starlette.routing import Route
 
 from s2s_assets.demo.elevenlabs_server import ElevenLabsServer, elevenlabs_error, form_fields
 from s2s_assets_tests.emulators.plays import Broken, Plays, stalling
@@ -17,7 +18,7 @@ from s2s_assets_tests.emulators.voices import HEARD, speech
 SCENARIOS = (
     *("plain", "stt_401", "stt_422", "stt_429", "stt_503", "stt_hears_nothing", "stt_never_answers", "stt_not_json"),
     *("stt_echoes_key", "tts_busy", "tts_concurrent", "tts_cut", "tts_cut_at_once", "tts_empty", "tts_silent"),
-    *("tts_odd", "tts_422", "tts_stalls", "tts_long"),
+    *("tts_odd", "tts_422", "tts_stalls", "tts_long", "tts_page", "narrow_key"),
 )
 
 REFUSED = {
@@ -55,6 +56,17 @@ class ElevenLabsEmulator(Plays, ElevenLabsServer):
     def names(cls) -> list[str]:
         """Every scenario."""
         return list(SCENARIOS)
+
+    def routes(self) -> Sequence[Route]:
+        """The two services, and the list of models that any key may read but a narrow one."""
+        return (*ElevenLabsServer.routes(self), Route("/v1/models", self.models, methods=["GET"]))
+
+    async def models(self, request: Request) -> Response:
+        if self.scenario in {"stt_401", "stt_echoes_key"}:
+            return elevenlabs_error(401, "invalid_api_key", f"Invalid API key {request.headers.get('xi-api-key')}")
+        if self.scenario == "narrow_key":
+            return elevenlabs_error(401, "missing_permissions", "The API key is missing the permission models_read.")
+        return JSONResponse([{"model_id": "eleven_flash_v2_5", "can_do_text_to_speech": True}])
 
     async def transcription(self, request: Request) -> Response:
         self.enter("stt")
@@ -95,6 +107,8 @@ class ElevenLabsEmulator(Plays, ElevenLabsServer):
                 return Broken(speech("cut"))
             case "tts_cut_at_once":
                 return Broken(b"")
+            case "tts_page":
+                return Response("<html>bad gateway</html>" * 999, media_type="text/html")
             case "tts_stalls":
                 return StreamingResponse(stalling(speech("start")[:4801]), media_type="audio/pcm")
         return await super().speech(request)

@@ -4,7 +4,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from starlette.requests import Request
-from starlette.responses import Response, StreamingResponse
+from starlette.responses import JSONResponse, Response, StreamingResponse
+from starlette.routing import Route
 
 from s2s_assets.demo.responses_server import ResponsesServer, new_id, openai_error, text_message
 from s2s_assets_tests.emulators.plays import Plays, stalling
@@ -13,7 +14,7 @@ from s2s_assets_tests.emulators.voices import COMMENTARY, FINAL
 SCENARIOS = (
     *("plain", "commentary_and_final", "commentary_only", "no_phase", "thinking", "llm_401", "llm_429", "llm_stalls"),
     *("llm_error_event", "llm_no_end", "llm_refusal", "llm_incomplete", "llm_filtered", "llm_failed", "llm_unknown"),
-    *("llm_not_json", "llm_quota"),
+    *("llm_not_json", "llm_quota", "llm_404"),
 )
 
 
@@ -39,12 +40,25 @@ class ResponsesEmulator(Plays, ResponsesServer):
         """Every scenario."""
         return list(SCENARIOS)
 
+    def routes(self) -> Sequence[Route]:
+        """The endpoint, and what is known of a model."""
+        return (*ResponsesServer.routes(self), Route("/v1/models/{model}", self.model, methods=["GET"]))
+
+    async def model(self, request: Request) -> Response:
+        if self.scenario == "llm_401":
+            return openai_error(401, "invalid_api_key", f"refused {request.headers.get('authorization')}")
+        if self.scenario == "llm_404":
+            return openai_error(404, "model_not_found", "The model does not exist or you do not have access to it.")
+        return JSONResponse({"id": request.path_params["model"], "object": "model"})
+
     async def response(self, request: Request) -> Response:
         self.enter("llm")
         self.questions.append(await request.json())
         match self.scenario:
             case "llm_401":
                 return openai_error(401, "invalid_api_key", f"refused {request.headers.get('authorization')}")
+            case "llm_404":
+                return openai_error(404, "model_not_found", "The model does not exist or you do not have access to it.")
             case "llm_429":
                 answer = openai_error(429, "rate_limit_exceeded", "slow down")
                 answer.headers.update({"Retry-After": "0.02", "x-ratelimit-remaining-requests": "0"})

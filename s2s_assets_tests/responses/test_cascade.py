@@ -40,10 +40,12 @@ FAILED: dict[str, tuple[str, str, str, bool]] = {
     "tts_concurrent": ("rate_limited", "too_many_concurrent_requests", "tts", True),
     "tts_cut": ("truncated", "broken_off", "tts", True),
     "tts_cut_at_once": ("provider_error", "broken_off", "tts", True),
+    "llm_404": ("provider_error", "model_not_found", "llm", False),
+    "tts_page": ("invalid_audio", "not_audio", "tts", False),
     "tts_422": ("provider_error", "voice_not_found", "tts", False),
     "tts_stalls": ("timeout", "next_event_timeout", "tts", True),
 }
-ANSWERED = ["plain", "commentary_and_final", "no_phase", "thinking", "llm_unknown", "tts_long"]
+ANSWERED = ["plain", "commentary_and_final", "no_phase", "thinking", "llm_unknown", "tts_long", "narrow_key"]
 UNHEARD = {
     "tts_empty": ("empty_audio", "no_audio"),
     "tts_silent": ("silent_audio", "silent"),

@@ -95,10 +95,10 @@ def a_request(url: str, **changes: Any) -> Request:
 def turn() -> Turn:
     """Plays one scenario to one exchange."""
 
-    def play(scenario: str, **changes: Any) -> tuple[Outcome, GeminiEmulator]:
+    def play(scenario: str, prompt: Prompt = PROMPT, **changes: Any) -> tuple[Outcome, GeminiEmulator]:
         async def run() -> tuple[Outcome, GeminiEmulator]:
             async with GeminiEmulator(scenario) as emulator:
-                return await exchange(a_request(emulator.url, **changes), PROMPT), emulator
+                return await exchange(a_request(emulator.url, **changes), prompt), emulator
 
         return asyncio.run(run())
 
@@ -234,6 +234,16 @@ def test_events_hold_no_audio_and_a_failure_keeps_what_had_come(turn: Turn) -> N
     text = json.dumps(outcome.events)
     assert "goAway" in text
     assert len(text) < len(PROMPT.pcm)
+
+
+def test_short_pieces_of_audio_are_kept_out_of_the_events_too(turn: Turn) -> None:
+    prompt = Prompt(PROMPT.pcm[: 16 * 200 + 64], PROMPT.rate_hz)
+    outcome, _ = turn("odd_chunks", prompt)
+    blobs = [
+        e["event"]["realtimeInput"]["audio"] for e in outcome.events if "audio" in e["event"].get("realtimeInput", {})
+    ]
+    assert [blob["data"] for blob in blobs][-1] == "[88 characters of base64]"
+    assert all(blob["mimeType"] == "audio/pcm;rate=16000" for blob in blobs)
 
 
 @pytest.mark.parametrize("scenario", GeminiEmulator.names())

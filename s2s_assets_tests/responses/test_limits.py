@@ -3,6 +3,7 @@
 import asyncio
 import gc
 import json
+import os
 import sys
 import time
 from collections.abc import AsyncIterator, Callable
@@ -11,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from s2s_assets.responses import Outcome, Prompt, ProviderLimits, Request, exchange
+from s2s_assets.responses import Outcome, Prompt, ProviderLimits, Request, exchange, tickets
 from s2s_assets.responses.recorder import Recorder
 from s2s_assets.responses.tickets import Queue, safe_name
 from s2s_assets.study import Provider
@@ -347,3 +348,21 @@ def test_waiting_for_a_place_is_not_part_of_an_exchange(
 
     offset_ms, waited_ms = asyncio.run(run())
     assert offset_ms < waited_ms - 80
+
+
+def test_a_lane_is_made_and_looked_at_under_the_state_s_lock(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Between its making and its lock a lane would pass for a dead process's, and whoever looked then would remove it."""
+    real, held = tickets.try_lock, []
+
+    def spied(path: Path, *, create: bool = True) -> int | None:
+        state = real(tmp_path / "state")
+        held.append(state is None)
+        if state is not None:
+            os.close(state)
+        return real(path, create=create)
+
+    other = Queue(tmp_path)
+    monkeypatch.setattr(tickets, "try_lock", spied)
+    Queue(tmp_path).close()
+    other.close()
+    assert held == [True, True]

@@ -14,6 +14,7 @@ from s2s_assets.study import Config, StudyError
 from s2s_assets_tests.emulators.cascade import CascadeEmulator
 from s2s_assets_tests.emulators.openai import OpenAIEmulator
 from s2s_assets_tests.responses.conftest import IMPATIENT, KEY
+from s2s_assets_tests.responses.parties import VLLM_OMNI
 from s2s_assets_tests.responses.test_collect import TERMS, _run
 
 PROBING = TERMS.model_copy(update={"preflight": True})
@@ -48,11 +49,40 @@ def test_an_address_where_nobody_listens_decides_nothing(realtime_request: Calla
     asyncio.run(preflight(realtime_request("ws://127.0.0.1:9", terms=IMPATIENT)))
 
 
-def test_a_cascade_has_no_probe(cascade_request: Callable[..., Request]) -> None:
+async def _probe_cascade(request: Callable[..., Request], scenario: str) -> CascadeEmulator:
+    async with CascadeEmulator(scenario) as emulator:
+        await preflight(request(emulator.url))
+        return emulator
+
+
+@pytest.mark.parametrize(
+    ("scenario", "said"),
+    [
+        ("stt_401", "elevenlabs refuses it: invalid_api_key"),
+        ("stt_echoes_key", "elevenlabs refuses it: invalid_api_key"),
+        ("llm_401", "openai refuses it: invalid_api_key"),
+        ("llm_404", "openai refuses it: model_not_found"),
+    ],
+)
+def test_a_stage_that_refuses_a_key_or_a_model_is_told(
+    scenario: str, said: str, cascade_request: Callable[..., Request]
+) -> None:
+    with pytest.raises(StudyError, match=said) as told:
+        asyncio.run(_probe_cascade(cascade_request, scenario))
+    assert KEY not in str(told.value)
+
+
+@pytest.mark.parametrize("scenario", ["plain", "narrow_key", "stt_503"])
+def test_a_cascade_is_probed_without_a_prompt(scenario: str, cascade_request: Callable[..., Request]) -> None:
+    emulator = asyncio.run(_probe_cascade(cascade_request, scenario))
+    assert (emulator.uploads, emulator.questions, emulator.speeches) == ([], [], [])
+
+
+def test_a_server_over_http_without_a_list_of_models_decides_nothing() -> None:
     async def run() -> int:
-        async with CascadeEmulator("stt_401") as emulator:
-            await preflight(cascade_request(emulator.url))
-            return len(emulator.uploads)
+        async with VLLM_OMNI.emulator("plain") as emulator:
+            await preflight(VLLM_OMNI.request(emulator.url))
+            return len(emulator.prompts)
 
     assert asyncio.run(run()) == 0
 

@@ -51,6 +51,11 @@ class Cascade(Adapter):
             "input_rate_hz": self.input_rate_hz,
         }
 
+    async def probe(self) -> None:
+        """Each stage's key, and the language model's name."""
+        for stage in (self._stt, self._llm, self._tts):
+            await stage.probe()
+
     async def run(self, prompt: Prompt) -> None:
         """The three stages, one after another."""
         heard = await self._stt.hear(prompt)

@@ -7,6 +7,7 @@ A response that is not `completed` is a failure: `incomplete` would be read out 
 
 from collections.abc import Iterable, Mapping
 from typing import Any
+from urllib.parse import quote
 
 from s2s_assets.responses.providers.failures import classify, error_object
 from s2s_assets.responses.providers.http import HttpStage
@@ -39,6 +40,10 @@ class Responses:
         effort = {"effort": self._request.thinking, **settings.pop("reasoning", {})}
         fixed = {"instructions": self._request.instruction, "reasoning": effort, "store": False, "stream": True}
         return {**settings, **fixed}
+
+    async def probe(self) -> None:
+        """Have the key and the model's name looked at."""
+        await self._http.probe(f"/v1/models/{quote(str(self._settings['model']), safe='')}")
 
     async def reply(self, heard: str) -> str:
         """The words to speak.

@@ -31,6 +31,10 @@ class Scribe:
         fields = {"model_id": settings.pop("model"), **settings}
         return {k: str(v).lower() if isinstance(v, bool) else str(v) for k, v in fields.items()}
 
+    async def probe(self) -> None:
+        """Have the key looked at."""
+        await self._http.probe()
+
     async def hear(self, prompt: Prompt) -> str:
         """The words of a prompt.
 

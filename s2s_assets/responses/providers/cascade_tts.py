@@ -34,6 +34,10 @@ class Flash:
         settings = dict(self._settings)
         return {"model_id": settings.pop("model"), **settings}
 
+    async def probe(self) -> None:
+        """Have the key looked at."""
+        await self._http.probe()
+
     async def speak(self, text: str, item: Item) -> None:
         """Record a text's speech."""
         body = {**self.wording, "text": text}

@@ -89,6 +89,10 @@ class GeminiLive(WebsocketAdapter):
         audio = {"data": base64.b64encode(pcm).decode(), "mimeType": f"audio/pcm;rate={self.input_rate_hz}"}
         return {"realtimeInput": {"audio": audio}}, "data"
 
+    def body(self, event: Event) -> str:
+        """Blobs, of which alone the messages have this key."""
+        return "data"
+
     def end_of_turn(self) -> tuple[dict[str, Any], ...]:
         """The end of the activity, which asks for the answer."""
         return ({"realtimeInput": {"activityEnd": {}}},)

@@ -7,7 +7,7 @@ come. A protocol of several stages names the one that failed.
 
 import ssl
 from collections.abc import AsyncIterator, Mapping
-from contextlib import asynccontextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
@@ -16,7 +16,7 @@ import httpx
 
 from s2s_assets.responses.deadline import Deadline
 from s2s_assets.responses.providers.addresses import is_loopback, join
-from s2s_assets.responses.providers.failures import connection_error, http_error, json_object
+from s2s_assets.responses.providers.failures import FINAL_CODES, connection_error, http_error, json_object
 from s2s_assets.responses.recorder import Recorder
 from s2s_assets.responses.records import ExchangeError, Request, Status
 
@@ -37,7 +37,14 @@ class Answer:
         return json_object(await self.response.aread(), "the answer", self.stage)
 
     async def pieces(self) -> AsyncIterator[bytes]:
-        """The body as it comes."""
+        """The body as it comes, a body of sound.
+
+        Raises:
+            ExchangeError: `not_audio` for a page or a document, whose bytes would be noise.
+        """
+        kind = self.response.headers.get("content-type", "")
+        if kind.startswith(("text/", "application/json")):
+            raise ExchangeError("invalid_audio", "not_audio", f"the audio came as {kind}", stage=self.stage)
         async for piece in self.response.aiter_raw():
             self.deadline.expect("next_event", self.idle_timeout_s)
             yield piece
@@ -88,13 +95,31 @@ class HttpStage:
         """Keep what the stage's requests used, under its name, whatever becomes of the exchange."""
         self._recorder.usage = {**(self._recorder.usage or {}), self.stage: usage}
 
-    @asynccontextmanager
-    async def post(self, path: str, **content: Any) -> AsyncIterator[Answer]:
+    async def probe(self, path: str = "/v1/models") -> None:
+        """Read something small: whether the key, or what is asked for, is unknown to the provider.
+
+        All else says nothing of exchanges: a key may be good for speech and not for this, a server may not have it.
+
+        Raises:
+            ExchangeError: what an exchange would have met.
+        """
+        try:
+            async with self._open("GET", path):
+                return
+        except ExchangeError as failure:
+            if failure.code == "http_401" or failure.code in FINAL_CODES:
+                raise
+
+    def post(self, path: str, **content: Any) -> AbstractAsyncContextManager[Answer]:
         """An open answer with status 200; `content` is httpx's `json`, `data`, `files`, `params`.
 
         Raises:
             ExchangeError: refused, unreachable, too late, or broken off.
         """
+        return self._open("POST", path, **content)
+
+    @asynccontextmanager
+    async def _open(self, method: str, path: str, **content: Any) -> AsyncIterator[Answer]:
         terms, url = self._request.terms, self.url(path)
         timeout = httpx.Timeout(None, connect=terms.connect_timeout_s)
         extensions = {"trace": self._trace} if self._carries_prompt else {}
@@ -105,7 +130,7 @@ class HttpStage:
                 httpx.AsyncClient(timeout=timeout, verify=_tls(), trust_env=not is_loopback(url)) as client,
             ):
                 deadline.expect("first_event", terms.connect_timeout_s + terms.first_event_timeout_s)
-                call = client.stream("POST", url, headers=self._key(), extensions=extensions, **content)
+                call = client.stream(method, url, headers=self._key(), extensions=extensions, **content)
                 async with call as response:
                     if response.status_code != _OK:
                         body = await response.aread()

@@ -87,6 +87,10 @@ class VllmOmni(Adapter):
             raise ExchangeError(kind, self._finish, f"the answer ended with finish_reason {self._finish!r}")
         self.recorder.mark("done")
 
+    async def probe(self) -> None:
+        """Have the key looked at, where there is one."""
+        await self._http.probe()
+
     async def _streamed(self, answer: Answer) -> None:
         async for chunk in answer.events():
             self._note(chunk)
@@ -101,7 +105,7 @@ class VllmOmni(Adapter):
 
     def _note(self, document: Message) -> None:
         """Log a document and keep what it says of itself; an error in its place ends the exchange."""
-        self.recorder.log("<", document)
+        self.recorder.log("<", document, "content" if document.get("modality") == "audio" else "data")
         self.recorder.mark("first_event")
         if document.get("error") or document.get("object") == "error":
             raise _failure(document)
