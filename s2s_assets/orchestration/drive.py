@@ -17,10 +17,18 @@ from s2s_assets.study import InputError, S2SError
 def open_instance(root: Path) -> dg.DagsterInstance:
     """The instance that `dagster dev` uses in a checkout: `DAGSTER_HOME`'s, else that of its dagster.yaml.
 
+    A `DAGSTER_HOME` that is empty or not there yet is laid out first.
+
     Raises:
-        InputError: neither is there.
+        InputError: neither is there, or `DAGSTER_HOME` is no absolute path.
     """
-    if os.environ.get("DAGSTER_HOME"):
+    if given := os.environ.get("DAGSTER_HOME"):
+        home = Path(given)
+        if not home.is_absolute():
+            raise InputError(f"DAGSTER_HOME is {given!r}: expected an absolute path")
+        home.mkdir(parents=True, exist_ok=True)
+        if not any(home.iterdir()) and (root / "dagster.yaml").is_file():
+            lay_out_home(root)
         return dg.DagsterInstance.get()
     if not (root / "dagster.yaml").is_file():
         raise InputError(f"{root} has no dagster.yaml; run this in the project's checkout, or set DAGSTER_HOME")

@@ -218,9 +218,13 @@ class _Collection:
                 self.under_way -= 1
 
     def _next(self, queue: Iterator[Wanted]) -> Wanted | None:
+        return next(queue, None) if self._may_send(self.under_way) else None
+
+    def _may_send(self, others: int) -> bool:
+        """Whether one more exchange may begin beside so many others."""
         if self.stopped is None and self.purse is not None:
-            self.stopped = self.purse.refusal(self.under_way)
-        return next(queue, None) if self.stopped is None else None
+            self.stopped = self.purse.refusal(others)
+        return self.stopped is None
 
     async def _exchange(self, want: Wanted) -> Outcome:
         prompt = await asyncio.to_thread(self.cache.load, want)
@@ -228,8 +232,11 @@ class _Collection:
         async def keep(outcome: Outcome) -> None:
             await self._keep(want, prompt.duration_s, outcome)
 
-        ends = await attempts(self.request, prompt, self.backoff, want.response_id, self.limits, keep)
+        ends = await attempts(self.request, prompt, self.backoff, want.response_id, self.limits, keep, self._may_repeat)
         return ends[-1]
+
+    def _may_repeat(self) -> bool:
+        return self._may_send(self.under_way - 1)
 
     def _end(self, last: Outcome) -> None:
         """Count a finished prompt, and see whether there is hope for the next."""

@@ -41,8 +41,8 @@ class ConfigEstimate:
 
     @property
     def cost_usd(self) -> float | None:
-        """The sum over providers; None where one is not known."""
-        return _sum(list(self.costs.values()))
+        """The sum over providers; None where one is not known; 0 where nothing is left to send."""
+        return _sum(list(self.costs.values())) if self.exchanges else 0.0
 
 
 @dataclass(frozen=True)

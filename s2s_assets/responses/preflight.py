@@ -41,7 +41,9 @@ async def _complaint(request: Request, limits: ProviderLimits | None) -> str | N
         if failure.retryable and failure.code not in _DEFINITE_CLOSES:
             return None
         where = request.providers[failure.stage] if failure.stage else ", ".join(request.providers.values())
-        return Redactor(request.keys.values()).text(f"{where} refuses it: {failure.code}: {failure.message}")
+        stage = f" at stage {failure.stage}" if failure.stage else ""
+        said = f"{where} refuses it{stage}: {failure.code}: {failure.message.removesuffix('.')}"
+        return Redactor(request.keys.values()).text(said)
     except (ArithmeticError, AttributeError, LookupError, OSError, TypeError, ValueError):
         # an event of an odd shape is the exchanges' to report
         return None

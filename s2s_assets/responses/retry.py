@@ -39,6 +39,7 @@ async def attempts(
     name: str,
     limits: ProviderLimits | None = None,
     keep: Callable[[Outcome], Awaitable[None]] | None = None,
+    may_repeat: Callable[[], bool] | None = None,
 ) -> tuple[Outcome, ...]:
     """Every attempt, in order; the last one is the result.
 
@@ -49,6 +50,7 @@ async def attempts(
         name: whose random waits these are, such as a response id.
         limits: slots of the providers.
         keep: called with each attempt the moment it ends, before any wait.
+        may_repeat: asked before each repetition, after its wait; where it says no, the last attempt stands.
     """
     done: list[Outcome] = []
     while True:
@@ -59,3 +61,5 @@ async def attempts(
         if outcome.ok or not outcome.retryable or len(done) >= backoff.attempts:
             return tuple(done)
         await asyncio.sleep(backoff.wait_s(name, len(done), outcome.retry_after_s))
+        if may_repeat is not None and not may_repeat():
+            return tuple(done)

@@ -28,7 +28,7 @@ class ConfigStatus:
     """Stored successes that were collected anew or are to be."""
     attempts: int
     cost_usd: float | None
-    """Of all attempts, superseded ones too, as far as it is known; None where none of it is."""
+    """Of all attempts, superseded ones too, as far as it is known; None where none of it is, 0 without an attempt."""
     unknown_costs: int
     """Attempts whose cost is not known."""
     last_at: str | None
@@ -63,7 +63,7 @@ def config_status(config: Config, prompts: pl.DataFrame | None, store: StudyStor
         not_attempted=ends[""],
         superseded=sum(i not in current and any(r["status"] == "ok" for r in rs) for i, rs in stored.items()),
         attempts=len(records),
-        cost_usd=sum(costs) if costs else None,
+        cost_usd=sum(costs) if costs or not records else None,
         unknown_costs=len(records) - len(costs),
         last_at=max((r["started_at"] for r in records), default=None),
         running=running_progress(home, str(config.key)),

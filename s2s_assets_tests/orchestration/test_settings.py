@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 import yaml
 
-from s2s_assets.orchestration import lay_out_home
+from s2s_assets.orchestration import lay_out_home, open_instance
+from s2s_assets.study import InputError
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -52,3 +53,14 @@ def test_make_and_the_commands_lay_out_one_dagster_home(tmp_path, monkeypatch, o
     assert lay_out_home(tmp_path) == home
     assert (home / "dagster.yaml").read_text() == made
     assert yaml.safe_load(made)["storage"]["sqlite"]["base_dir"] == f"{home}/storage"
+
+
+def test_a_dagster_home_that_is_not_there_yet_is_laid_out(tmp_path, monkeypatch):
+    home = tmp_path / "mine" / "dagster"
+    monkeypatch.setenv("DAGSTER_HOME", str(home))
+    with open_instance(ROOT) as instance:
+        assert instance.run_coordinator.__class__.__name__ == "ProviderRunCoordinator"
+    assert (home / "dagster.yaml").is_file()
+    monkeypatch.setenv("DAGSTER_HOME", "mine/dagster")
+    with pytest.raises(InputError, match="DAGSTER_HOME is 'mine/dagster': expected an absolute path"):
+        open_instance(ROOT)

@@ -58,10 +58,10 @@ async def _probe_cascade(request: Callable[..., Request], scenario: str) -> Casc
 @pytest.mark.parametrize(
     ("scenario", "said"),
     [
-        ("stt_401", "elevenlabs refuses it: invalid_api_key"),
-        ("stt_echoes_key", "elevenlabs refuses it: invalid_api_key"),
-        ("llm_401", "openai refuses it: invalid_api_key"),
-        ("llm_404", "openai refuses it: model_not_found"),
+        ("stt_401", "elevenlabs refuses it at stage stt: invalid_api_key"),
+        ("stt_echoes_key", "elevenlabs refuses it at stage stt: invalid_api_key"),
+        ("llm_401", "openai refuses it at stage llm: invalid_api_key"),
+        ("llm_404", "openai refuses it at stage llm: model_not_found"),
     ],
 )
 def test_a_stage_that_refuses_a_key_or_a_model_is_told(

@@ -10,7 +10,7 @@ import pytest
 from s2s_assets.responses import CollectResult, build_responses, collect
 from s2s_assets.responses.spending import Ledger, Purse
 from s2s_assets.storage import StudyStore
-from s2s_assets.study import Config, Price, Provider, StudyError
+from s2s_assets.study import Config, Exchange, Price, Provider, StudyError
 from s2s_assets_tests.emulators.openai import OpenAIEmulator
 from s2s_assets_tests.responses.conftest import KEY, make_config
 from s2s_assets_tests.responses.test_collect import AT_ONCE, TERMS
@@ -28,12 +28,13 @@ def _collect(
     home: Path,
     providers: Mapping[str, Provider],
     scenarios: str | list[str] = "plain",
+    exchange: Exchange = ONE,
 ) -> tuple[CollectResult, int]:
     async def run() -> tuple[CollectResult, int]:
         async with OpenAIEmulator(scenarios) as emulator:
             environ = {"S2S_TEST_URL": emulator.url, "S2S_TEST_KEY": KEY}
             done = await collect(
-                config, frame, store, ONE, providers=providers, home=home, environ=environ, backoff=AT_ONCE
+                config, frame, store, exchange, providers=providers, home=home, environ=environ, backoff=AT_ONCE
             )
             return done, len(emulator.seen)
 
@@ -61,6 +62,18 @@ def test_a_budget_stops_and_a_higher_one_goes_on(
     assert (more, stopped.reused) == (0, sent)
     rest, more = _collect(config, frame, directory_store, tmp_path, _budget(100))
     assert (rest.stopped, rest.answered, more) == (None, 20, 20 - sent)
+
+
+def test_a_repetition_must_fit_the_budget_too(
+    config: Config, prompts: Prompts, directory_store: StudyStore, tmp_path: Path
+) -> None:
+    patient = ONE.model_copy(update={"attempts": 3})
+    frame = prompts(directory_store, 2)
+    done, sent = _collect(config, frame, directory_store, tmp_path, _budget(17), "rate_limited", patient)
+    assert (sent, done.failures) == (1, {"rate_limited": 1})
+    assert "budget of test is used up" in str(done.stopped)
+    done, sent = _collect(config, frame, directory_store, tmp_path, _budget(1000), "rate_limited", patient)
+    assert (sent, done.stopped) == (6, None)
 
 
 def test_attempts_that_failed_and_other_configs_count(

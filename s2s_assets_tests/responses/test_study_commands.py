@@ -134,6 +134,7 @@ def test_status_counts_what_is_stored(place: Place) -> None:
     assert [(row["planned"], row["ok"], row["not_attempted"], row["last_at"]) for row in before] == [
         (4, 0, 4, None)
     ] * 2
+    assert [(row["cost_usd"], row["unknown_costs"]) for row in before] == [(0, 0)] * 2
     place.collect(["plain", "no_audio", "plain", "rate_limited"])
     _, (row,), _ = place.call("status", "--json", "--config", TALKER)
     assert (row["ok"], row["failed"], row["not_attempted"]) == (2, {"empty_audio": 1, "rate_limited": 1}, 0)
