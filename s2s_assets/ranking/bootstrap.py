@@ -65,7 +65,7 @@ def bootstrap_boards(
         selection = select(coded, specs[0])
         boards = [board for spec in specs for board in prepare(spec, selection, coded, families or {})]
         refits = [{_ORDINAL: _refit(b), **(engine_refits(b.problem) if engines and resamples else {})} for b in boards]
-        drawn = _refit_all(selection, [board.problem for board in boards], refits, draws, progress=progress)
+        drawn = refit_all(selection, [board.problem for board in boards], refits, draws, progress=progress)
         for board, values in zip(boards, drawn, strict=True):
             done[board.fit] = summarise(board, values.pop(_ORDINAL), values)
     unknown = [fit.fit for fit in fits if fit.fit not in done]
@@ -83,7 +83,7 @@ def resample(
 ) -> list[Floats]:
     """Strengths (E, resamples) of each board of one selection, by resample; see `refit.py` for ±inf and NaN."""
     refits = [{_ORDINAL: _refit(board)} for board in boards]
-    found = _refit_all(selection, [board.problem for board in boards], refits, draws, progress, block)
+    found = refit_all(selection, [board.problem for board in boards], refits, draws, progress, block)
     return [values[_ORDINAL] for values in found]
 
 
@@ -91,7 +91,7 @@ def _refit(board: Prepared) -> Refit:
     return Refitter.of(board.problem, board.ordinal).refit
 
 
-def _refit_all(
+def refit_all(
     selection: Selection,
     problems: Sequence[Problem],
     refits: Sequence[Mapping[str, Refit]],
@@ -99,7 +99,7 @@ def _refit_all(
     progress: Progress | None = None,
     block: int | None = None,
 ) -> list[dict[str, Floats]]:
-    """Strengths (E, resamples) of each problem by each of its engines."""
+    """Strengths (E, resamples) of each problem by each of its refits."""
     counter = Counter.of(selection, draws)
     shapes = [(len(problem.entities), draws.resamples) for problem in problems]
     values = [{name: np.full(shape, np.nan) for name in by} for shape, by in zip(shapes, refits, strict=True)]

@@ -2,7 +2,8 @@
 
 Raters are ordered by their number of ratings and taken two by two; a coin sends one of each two to the first half and
 the other to the second, so that halves carry like loads. Raters are split, never their ratings. A half is a resample in
-which its raters have weight 1 and the others 0, so it is counted and fitted as the bootstrap's resamples are.
+which its raters have weight 1 and the others 0, so it is counted and fitted as the bootstrap's resamples are; the second
+half's counts are all counts less the first's.
 """
 
 from collections.abc import Mapping, Sequence
@@ -10,11 +11,13 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import polars as pl
 
-from s2s_assets.ranking.bootstrap import resample
+from s2s_assets.ranking.bootstrap import refit_all
 from s2s_assets.ranking.coding import code_ratings
 from s2s_assets.ranking.counts import select
 from s2s_assets.ranking.draws import Draws
-from s2s_assets.ranking.fits import prepare
+from s2s_assets.ranking.fits import Prepared, prepare
+from s2s_assets.ranking.likelihood import as_batch
+from s2s_assets.ranking.refit import Refit, Refitter
 from s2s_assets.ranking.spec import FitSpec
 from s2s_assets.study import Floats, Ints, generator, one_blas_thread
 
@@ -51,20 +54,29 @@ def split_half_strengths(
     load = np.bincount(coded.rater, minlength=len(coded.raters))
     draws = _halves(load, len(coded.prompts), splits, seed)
     place = {entity: k for k, entity in enumerate(entities)}
-    values = np.full((len(specs), len(entities), 2 * splits), np.nan)
+    values = np.full((splits, 2, len(specs), len(entities)), np.nan)
     for row, spec in enumerate(specs):
         selection = select(coded, spec)
         boards = prepare(spec, selection, coded, families or {})
-        for board, drawn in zip(boards, resample(selection, boards, draws), strict=True):
+        drawn = refit_all(selection, [board.problem for board in boards], [_refits(board) for board in boards], draws)
+        for board, halves in zip(boards, drawn, strict=True):
             known = [k for k, entity in enumerate(board.problem.entities) if entity in place]
-            values[row, [place[board.problem.entities[k]] for k in known]] = drawn[known]
-    return values.reshape(len(specs), len(entities), 2, splits).transpose(3, 2, 0, 1)
+            columns = [place[board.problem.entities[k]] for k in known]
+            for half, strengths in enumerate(halves.values()):
+                values[:, half, row, columns] = strengths[known].T
+    return values
+
+
+def _refits(board: Prepared) -> dict[str, Refit]:
+    """Of both halves, from the counts of the first."""
+    refit, counts = Refitter.of(board.problem, board.ordinal).refit, as_batch(board.problem.counts)
+    return {"first": refit, "second": lambda first: refit(counts - first)}
 
 
 def _halves(load: Ints, n_prompts: int, splits: int, seed: int) -> Draws:
-    """Weights 0 and 1 of each rater: the first halves of all splits, then the second."""
+    """Weights 1 of the raters in the first half of each split, 0 of the others."""
     coin = generator(seed, "split half").integers(2, size=((len(load) + 1) // 2, splits), dtype=np.uint16)
     first = np.empty((len(load), splits), np.uint16)
     by_load = np.argsort(-load, kind="stable")
     first[by_load] = np.stack([coin, 1 - coin], axis=1).reshape(-1, splits)[: len(load)]
-    return Draws(np.concatenate([first, 1 - first], axis=1), np.ones((n_prompts, 2 * splits), np.uint16))
+    return Draws(first, np.ones((n_prompts, splits), np.uint16))

@@ -31,17 +31,18 @@ def resample_labels(data: FullData, cuts: Collection[int]) -> dict[int, Labels]:
 
 def chance_reliability(data: FullData, cuts: Collection[int], rng: np.random.Generator) -> dict[int, Floats]:
     """Reliabilities of data sets that hold the first component and noise only, shape (CHANCE_SETS,)."""
-    signal = data.sigma[0] * np.outer(data.u, data.v)
-    found: dict[int, list[float]] = {k: [] for k in cuts}
-    for _ in range(CHANCE_SETS):
-        own, *again = rng.choice(len(data.deviation), 1 + min(CHANCE_RESAMPLES, len(data.deviation) - 1), replace=False)
-        observed = (signal + data.deviation[own])[None]
-        noise = own_noise(observed, data.moments)
-        reference = partition_with(observed, noise, cuts)
-        resampled = partition_with(observed + data.deviation[again], noise, cuts)
+    n = len(data.deviation)
+    drawn = [rng.choice(n, 1 + min(CHANCE_RESAMPLES, n - 1), replace=False) for _ in range(CHANCE_SETS)]
+    own, again = np.split(np.stack(drawn), [1], axis=1)
+    observed = data.sigma[0] * np.outer(data.u, data.v) + data.deviation[own[:, 0]]
+    noise = own_noise(observed, data.moments)
+    references = partition_with(observed, noise, cuts)
+    found = {k: np.empty(CHANCE_SETS) for k in cuts}
+    for each in range(CHANCE_SETS):
+        resampled = partition_with(observed[each] + data.deviation[again[each]], noise[each], cuts)
         for k in cuts:
-            found[k].append(float(same_partition(resampled[k], reference[k]).mean()))
-    return {k: np.array(values) for k, values in found.items()}
+            found[k][each] = same_partition(resampled[k], references[k][each]).mean()
+    return found
 
 
 def split_half_agreement(halves: Floats, moments: Floats, cuts: Collection[int]) -> dict[int, Agreement]:

@@ -7,6 +7,7 @@ from hypothesis.extra.numpy import arrays
 from s2s_assets.rubrics.residuals import (
     centre_rows,
     deviations,
+    dominant,
     first_component,
     residuals,
     second_moments,
@@ -85,3 +86,15 @@ def test_similarities_use_the_norms_before_the_correction():
 
 def test_a_profile_of_zero_is_like_nothing():
     assert similarities(np.array([[0.0, 0.0], [1.0, 0.0]]), np.ones((2, 2)))[0].tolist() == [0.0, 0.0]
+
+
+def test_dominant_eigenvectors_are_lapacks_whatever_lies_beside_them():
+    rng = np.random.default_rng(3)
+    basis = np.linalg.qr(rng.normal(size=(40, 6, 6))).Q
+    values = np.sort(rng.uniform(0, 1, (40, 6)))
+    values[::2, -2] = values[::2, -1] * (1 - np.geomspace(1e-6, 1, 20))  # also very near ones
+    gram = (basis * values[:, None, :]) @ basis.transpose(0, 2, 1)
+    for found, expected in zip(dominant(gram), basis[:, :, -1], strict=True):
+        assert abs(found @ expected) == pytest.approx(1.0, abs=1e-8)
+        assert np.linalg.norm(found) == pytest.approx(1.0)
+    assert np.linalg.norm(dominant(np.zeros((3, 3)))) == pytest.approx(1.0)
