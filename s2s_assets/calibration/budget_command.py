@@ -1,5 +1,6 @@
 """`s2s budget`: how many raters, prompts and ratings a study needs, from a pilot or from assumptions."""
 
+import math
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -22,6 +23,21 @@ _TIMES = (1, 2, 4)
 """Of a pilot's own numbers, tried with one."""
 
 
+class _Finite(click.FloatRange):
+    """A range of real numbers, which NaN and ∞ are not in."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """The number.
+
+        Raises:
+            BadParameter: it is none, or not in the range.
+        """
+        number = super().convert(value, param, ctx)
+        if not math.isfinite(number):
+            self.fail(f"{value} is not a finite number.", param, ctx)
+        return number
+
+
 def _counts(_context: click.Context, _option: click.Parameter, text: str | None) -> tuple[int, ...]:
     """`20,50,100` as numbers."""
     try:
@@ -33,16 +49,16 @@ def _counts(_context: click.Context, _option: click.Parameter, text: str | None)
 @click.command()
 @click.argument("file", required=False, type=click.Path(path_type=Path))
 @assume_option
-@click.option("--within", type=click.FloatRange(min=0, min_open=True), help="Every 95 % interval within ± so many Elo.")
+@click.option("--within", type=_Finite(min=0, min_open=True), help="Every 95 % interval within ± so many Elo.")
 @click.option("--pair", nargs=2, help="Two names to tell apart, by the difference that the pilot observed.")
 @click.option(
     "--difference",
-    type=click.FloatRange(min=0, min_open=True),
+    type=_Finite(min=0, min_open=True),
     help="The true difference in Elo that is to be decided; without --pair of any two.",
 )
 @click.option(
     "--power",
-    type=click.FloatRange(0, 1, min_open=True, max_open=True),
+    type=_Finite(0, 1, min_open=True, max_open=True),
     default=0.8,
     show_default=True,
     help="With which a difference is to be decided, at 5 %, two-sided.",
@@ -55,10 +71,10 @@ def _counts(_context: click.Context, _option: click.Parameter, text: str | None)
 )
 @click.option(
     "--pairs-per-prompt",
-    type=click.FloatRange(min=1),
+    type=_Finite(min=1),
     help="Pairs compared on a prompt. Default: the pilot's; assumed: as many as entities, one tour.",
 )
-@click.option("--ratings-per-rater", type=click.FloatRange(min=1), help="A rater gives at most so many, on average.")
+@click.option("--ratings-per-rater", type=_Finite(min=1), help="A rater gives at most so many, on average.")
 @click.option("--even", is_flag=True, help="All raters equally busy; by default they are as uneven as in the pilot.")
 @click.option("--rubric", help="The pilot's rubric. Default: overall, or the only one.")
 @by_option
@@ -98,19 +114,18 @@ def command(
     if out is not None:
         with writing(out):
             out.mkdir(parents=True, exist_ok=True)
+    foretold = None
     if file is not None:
         components, source = _of_pilot(file, reading, rubric, by, families)
         foretold = foretold_of_pilot(components)
         components = components.resized(_pairs(components, pairs_per_prompt))
-    else:
-        assert assume is not None
+    elif assume is not None:
         components = assumed_components(**assume.arguments(), pairs_per_prompt=pairs_per_prompt)
         source = {"file": None, "assumed": assume.document(), "input": None, "rubric": None, "by": None}
-        foretold = None
     if even:
         components = components.even()
+    narrow = None if within is None else Within(within)
     decided = _decided(components, pair, difference, power, simultaneous)
-    goals = [goal for goal in (None if within is None else Within(within), decided) if goal is not None]
     raters, prompts = _tried(components, raters, prompts)
     with progress("looking at designs", len(set(raters)) * len(set(prompts))) as advance:
         choices = budget(
@@ -118,14 +133,14 @@ def command(
             raters=raters,
             prompts=prompts,
             ratings_per_pair=ratings_per_pair,
-            goals=goals,
+            goals=[goal for goal in (narrow, decided) if goal is not None],
             most_per_rater=ratings_per_rater,
             progress=advance,
         )
     found = Budget(
         components=components,
         choices=choices,
-        within=None if within is None else Within(within),
+        within=narrow,
         decided=decided,
         observed=decided is not None and difference is None,
         most_per_rater=ratings_per_rater,

@@ -120,7 +120,8 @@ def sentences(found: Diagnostics) -> list[str]:
     said = []
     if found.order_effect is not None:
         effect = found.order_effect
-        said.append(f"heard first gains {signed(effect.shift, 1)} Elo ({interval(effect.low, effect.high, 1)})")
+        ends = "no interval" if effect.low is None else interval(effect.low, effect.high, 1)
+        said.append(f"heard first gains {signed(effect.shift, 1)} Elo ({ends})")
     if found.flexible_thresholds is not None:
         test = found.flexible_thresholds
         said.append(f"thresholds symmetric: p {_p(test.p)} (LR {fixed(test.statistic, 1)} on {test.df})")

@@ -21,7 +21,7 @@ from scipy.sparse import coo_array, csc_array, csr_array
 
 from s2s_assets.ranking.coding import CodedRatings, Numbers, Signs
 from s2s_assets.ranking.spec import CLEANED_BY, FitSpec
-from s2s_assets.study import Bools, By, ConfigKey, Floats, InputError, Ints
+from s2s_assets.study import Bools, By, ConfigKey, ConfigKeyError, Floats, InputError, Ints
 
 Places = npt.NDArray[np.intp]
 _Kind = TypeVar("_Kind", np.int64, np.int32, np.int8)
@@ -227,7 +227,10 @@ def entity_of(config: str, by: By, families: Mapping[str, str]) -> str:
     """
     if by == "config":
         return config
-    key = ConfigKey.parse(config)
+    try:
+        key = ConfigKey.parse(config)
+    except ConfigKeyError as error:
+        raise ConfigKeyError(f"{error}; only a board by config takes other names") from error
     if by == "family":
         if key.model not in families:
             raise InputError(f"model {key.model!r} has no family: add it to the families file or to the study")

@@ -54,8 +54,9 @@ def sandwich(
         return Sandwich(none, np.nan, None)
     n_raters, n_prompts = (len(np.unique(of)) for of in (problem.rows.rater, problem.rows.prompt))
     if min(n_raters, n_prompts) < 2:
-        alone = "one rater" if n_raters < 2 else "one prompt"
-        return Sandwich(none, np.nan, f"no sandwich interval: all ratings are of {alone}")
+        alone = "rater" if n_raters < 2 else "prompt"
+        why = f"no sandwich interval: all ratings are of one {alone}, and a bootstrap interval speaks of no other"
+        return Sandwich(none, np.nan, why)
     scores = scores or ClusteredScores.of(problem, ordinal.terms, ordinal.maximum)
     meat = scores.uneven_meat() if uneven_loads else scores.meat()
     covariance, clipped = _clipped(strength_rows(ordinal), meat)

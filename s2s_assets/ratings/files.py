@@ -32,6 +32,7 @@ _CONTENT = (*NEEDED, *(name for name in OPTIONAL if name != "rating_id"))
 _KNOWN = frozenset({*NEEDED, *OPTIONAL})
 AT_ONCE = 20_000
 _SEEN = pl.Schema({"id": pl.UInt64(), "more": pl.UInt64(), "content": pl.UInt64(), "row": pl.Int64()})
+_FOREIGN = "name foreign columns with --columns, such as rater=worker"
 _TIME = "\x1ftime"
 _EXACT_TO_READ = "%Y-%m-%dT%H:%M:%S%.6f"
 
@@ -81,7 +82,7 @@ class RatingsFile:
             first = "; ".join(f"row {r.row}: {r.reason}" for r in self.rejected[:5])
             raise RatingsError(
                 f"{len(self.rejected)} of {plural(self.rows, 'row')} rejected, more than {percent(REJECTED_LIMIT)} ({first}); "
-                "mend them, or rank the rest with --allow-rejects"
+                f"mend them{'' if self.frame.is_empty() else ', or rank the rest with --allow-rejects'}"
             )
 
 
@@ -143,13 +144,10 @@ def read_parts(
     names = _names(path, raw.names, columns)
     rubrics: list[str] = []
     if layout == "wide":
-        rubrics = rubric_columns(raw, [n for n in raw.names if names[n] in _KNOWN or names[n] != n], path)
+        rubrics = rubric_columns(raw, [n for n in raw.names if names[n] in _KNOWN or names[n] != n], scores, path)
     missing = [name for name in NEEDED if name not in names.values() and not (rubrics and name == "score")]
     if missing:
-        raise RatingsError(
-            f"{path}: no column {', '.join(missing)}; the file has {', '.join(raw.names)}; "
-            "name foreign columns with --columns, such as rater=worker"
-        )
+        raise RatingsError(f"{path}: no column {', '.join(missing)}; the file has {', '.join(raw.names)}; {_FOREIGN}")
     seen = _Seen()
     for table in raw.tables():
         named = table.frame.rename(names)
@@ -186,9 +184,12 @@ def _names(path: Path, found: Sequence[str], columns: Mapping[str, str]) -> dict
         raise RatingsError(
             f"--columns: {', '.join(unknown)} is no name of a ratings file: {', '.join((*NEEDED, *OPTIONAL))}"
         )
-    absent = sorted(set(columns.values()) - set(found))
+    absent = sorted((foreign, name) for name, foreign in columns.items() if foreign not in found)
     if absent:
-        raise RatingsError(f"{path}: no column {', '.join(absent)}; the file has {', '.join(found)}")
+        raise RatingsError(
+            f"{path}: no column {', '.join(f'{foreign} ({name})' for foreign, name in absent)}; the file has "
+            f"{', '.join(found)}; {_FOREIGN}"
+        )
     own = {foreign: name for name, foreign in columns.items()}
     rest = [name for name in found if name not in own]
     aside = {name: free_name(_aside(name), rest) for name in columns if name in rest}
@@ -216,7 +217,10 @@ def _typed(path: Path, frame: pl.DataFrame, scores: Mapping[str, int] | None) ->
         pl.when(pl.col("config_a") == pl.col("config_b")).then(
             pl.format("config_a and config_b are both '{}'", "config_a")
         ),
-        pl.when(value.is_null() | (value != value.round()) | ~value.is_between(-3, 3)).then(
+        pl.when(value.is_null()).then(
+            pl.format("score '{}': expected an integer from -3 to 3; --scores says what labels mean", "score")
+        ),
+        pl.when((value != value.round()) | ~value.is_between(-3, 3)).then(
             pl.format("score '{}': expected an integer from -3 to 3", "score")
         ),
     ]

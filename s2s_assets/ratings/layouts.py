@@ -35,12 +35,13 @@ def scores_of(layout: Layout, scores: Mapping[str, int] | None) -> Mapping[str, 
     return _LMARENA_SCORES if scores is None and layout == "lmarena" else scores
 
 
-def rubric_columns(raw: RawFile, known: Sequence[str], path: Path) -> list[str]:
+def rubric_columns(raw: RawFile, known: Sequence[str], scores: Mapping[str, int] | None, path: Path) -> list[str]:
     """The columns of scores of a wide file, in its order.
 
     Args:
         raw: the file.
         known: columns that hold something else, by the file's names.
+        scores: the labels of scores; None where they are numbers.
         path: of the file.
 
     Raises:
@@ -54,11 +55,12 @@ def rubric_columns(raw: RawFile, known: Sequence[str], path: Path) -> list[str]:
     counts = {name: [0, 0] for name in raw.names if name not in known}
     for table in raw.tables():
         for name, (given, fitting) in counts.items():
-            one, other = _as_scores(table.frame[name])
+            one, other = _as_scores(table.frame[name], scores)
             counts[name] = [given + one, fitting + other]
     rubrics = [name for name, (given, fitting) in counts.items() if given and fitting > given / 2]
     if not rubrics:
-        raise RatingsError(f"{path}: no column of scores from -3 to 3 beside {', '.join(raw.names)}")
+        kind = "scores from -3 to 3" if scores is None else f"the labels {', '.join(scores)}"
+        raise RatingsError(f"{path}: no column of {kind} beside {', '.join(raw.names)}")
     return rubrics
 
 
@@ -73,10 +75,12 @@ def unfolded(frame: pl.DataFrame, rubrics: Sequence[str]) -> pl.DataFrame:
     return answers
 
 
-def _as_scores(column: pl.Series) -> tuple[int, int]:
-    """How many values a column has, and how many of these are integers from -3 to 3."""
+def _as_scores(column: pl.Series, scores: Mapping[str, int] | None) -> tuple[int, int]:
+    """How many values a column has, and how many of these are labels, or without such integers from -3 to 3."""
     if column.dtype.is_nested() or column.dtype == pl.Binary:
         return 0, 0
     given = column.cast(pl.String, strict=False).str.strip_chars().replace("", None).drop_nulls()
+    if scores is not None:
+        return len(given), int(given.is_in(list(scores)).sum())
     values = given.cast(pl.Float64, strict=False)
     return len(given), int((values.is_between(-3, 3) & (values == values.round())).sum())

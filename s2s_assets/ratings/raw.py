@@ -106,7 +106,7 @@ def _parquet(source: Source, wanted: frozenset[str], at_once: int) -> RawFile:
 
 def _plain(path: Path, column: pl.Series) -> pl.Series:
     refused = RatingsError(f"{path}: column {column.name} holds {column.dtype}: expected text or numbers")
-    if column.dtype.is_nested():
+    if column.dtype.is_nested() or column.dtype == pl.Duration:
         raise refused
     if column.dtype != pl.Binary:
         return column
@@ -155,7 +155,9 @@ def _object(line: str) -> dict[str, Any] | str:
             json.dumps(found, ensure_ascii=False).encode()  # half of a surrogate pair is no text
     except UnicodeEncodeError:
         return "not Unicode text: it holds half of a surrogate pair"
-    except ValueError as error:
+    except json.JSONDecodeError as error:
+        return f"not JSON: {error.msg} at character {error.pos + 1}"
+    except ValueError as error:  # a number of too many digits
         return f"not JSON: {error}"
     except RecursionError:
         return "not JSON that can be read: nested too deeply"

@@ -59,13 +59,18 @@ class Reading:
             RatingsError: as `read_ratings`; too many rows rejected; no row that counts.
         """
         read = read_ratings(file, columns=self.columns, scores=self.scores, repeats=self.repeats, layout=self.layout)
-        for line in _remarks(read):
+        for line in (*self._rubrics(read), *_remarks(read)):
             tell(line)
         if not self.allow_rejects:
             read.refuse_many_rejected()
         if read.frame.is_empty():
             raise RatingsError(f"{file}: no row counts, so there is nothing to rank")
         return read
+
+    def _rubrics(self, read: RatingsFile) -> Iterator[str]:
+        """The columns that were taken for scores, where the file does not say which they are."""
+        if self.layout == "wide":
+            yield f"columns read as rubrics: {', '.join(read.frame['rubric'].unique().sort())}; see --rubric"
 
 
 def _remarks(read: RatingsFile) -> Iterator[str]:

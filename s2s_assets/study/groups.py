@@ -4,7 +4,7 @@ from pathlib import Path
 
 import yaml
 
-from s2s_assets.study.errors import InputError
+from s2s_assets.study.errors import InputError, StudyError
 from s2s_assets.study.load import load_study
 from s2s_assets.study.settings import Settings
 
@@ -38,8 +38,11 @@ def families_of(path: Path | None) -> dict[str, str]:
     """Model → family, from a file, or without one from the study that the environment names.
 
     Raises:
-        InputError: as `read_groups`, or a study that cannot be read.
+        InputError: as `read_groups`, or neither a file nor a study that can be read.
     """
     if path is not None:
         return read_groups(path, "model", "families")
-    return load_study(Settings.from_environment().study).study.families
+    try:
+        return load_study(Settings.from_environment().study).study.families
+    except StudyError as error:
+        raise InputError(f"families are given by --families FILE or by a study; without the file, {error}") from error

@@ -105,6 +105,9 @@ def test_designs_are_tried_as_asked(pilot: Path) -> None:
         assert "whole numbers" in refused(pilot, count, "20,many")
         assert "at least" in refused(pilot, count, "1")
     assert "6 entities make 15 pairs" in refused(pilot, "--pairs-per-prompt", 16)
+    for option in ("--within", "--difference", "--pairs-per-prompt", "--ratings-per-rater"):
+        assert "not a finite number" in refused(pilot, option, "nan")
+        assert "not a finite number" in refused(pilot, option, "inf")
 
 
 def test_uneven_raters_can_be_planned_even(study: pl.DataFrame, tmp_path: Path) -> None:

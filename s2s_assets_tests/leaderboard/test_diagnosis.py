@@ -1,5 +1,6 @@
 """What is said of a fit beside its ranking, on the page and in the terminal."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -83,6 +84,12 @@ def test_sentences_name_raters_and_prompts(found: Diagnostics) -> None:
     assert found.heaviest_prompt.name in said
     assert "heard first gains" in said
     assert "between 2 slices" in said
+
+
+def test_an_order_effect_without_an_interval_says_so(found: Diagnostics) -> None:
+    assert found.order_effect is not None
+    without = replace(found, order_effect=replace(found.order_effect, low=None, high=None))
+    assert "Elo (no interval)" in sentences(without)[0]
 
 
 def test_the_page_has_letters_diagnostics_and_differences_to_the_whole(frame: pl.DataFrame, tmp_path: Path) -> None:

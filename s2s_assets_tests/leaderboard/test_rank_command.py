@@ -90,10 +90,12 @@ def test_labels_and_foreign_names(tmp_path: Path) -> None:
         (("--scores", "left=good"), "with integers from -3 to 3"),
         (("--scores", "left=7"), "integers from -3 to 3"),
         (("--columns", "rater"), "'rater': expected name=column pairs"),
-        (("--columns", "rater=worker"), "no column worker"),
+        (("--columns", "rater=worker"), "no column worker (rater)"),
+        (("--layout", "lmarena"), "name foreign columns with --columns"),
         (("--columns", "rater=a,rater=b"), "each once"),
         (("--rubric", "warmth"), "no such rubric"),
-        (("--by", "model"), "config key 'm1'"),
+        (("--by", "model"), "only a board by config takes other names"),
+        (("--by", "family"), "families are given by --families FILE or by a study"),
         (("--slice", "level"), "no column 'level' to slice by; they have voice, thinking, family"),
         (("--slice", "voice"), "config key 'm1'"),
         (("--slice", "rater"), "cannot be sliced by 'rater'"),
@@ -104,7 +106,7 @@ def test_labels_and_foreign_names(tmp_path: Path) -> None:
     ],
 )
 def test_wrong_calls_end_in_two_with_a_reason(six: Path, options: tuple[str, ...], message: str) -> None:
-    done = call(six, *options, "--json")
+    done = call(six, *options, "--json", env={"S2S_STUDY": str(six.parent / "no-study")})
     assert done.exit_code == 2
     assert message in " ".join(done.stderr.split())
     assert not done.stdout
@@ -142,6 +144,21 @@ def test_many_rejected_rows_need_a_word(six: Path) -> None:
     found = document(path, "--resamples", "0", "--allow-rejects")
     assert (found["input"]["used"], len(found["input"]["rejected"])) == (400, 40)
     assert found["input"]["rejected"][0] == {"row": 402, "reason": "config_a and config_b are both 'm1'"}
+
+
+def test_labels_without_their_meaning_are_told_what_is_missing(tmp_path: Path) -> None:
+    path = tmp_path / "labels.csv"
+    path.write_text("prompt,rater,config_a,config_b,score\ni1,w1,x,y,left\ni2,w2,x,y,tie\n")
+    said = " ".join(call(path).stderr.split())
+    assert "score 'left': expected an integer from -3 to 3; --scores says what labels mean" in said
+    assert said.endswith("mend them")  # nothing would be left to rank
+
+
+def test_a_wide_file_says_which_columns_are_rubrics(tmp_path: Path) -> None:
+    path = tmp_path / "wide.csv"
+    path.write_text("prompt,rater,config_a,config_b,warmth,session\ni1,w1,x,y,1,1\ni2,w2,x,y,-1,2\n")
+    done = call(path, "--layout", "wide", "--resamples", "0")
+    assert "columns read as rubrics: session, warmth; see --rubric" in done.stderr
 
 
 def test_pooled_entities(keyed: Path, tmp_path: Path) -> None:

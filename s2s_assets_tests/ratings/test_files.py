@@ -218,6 +218,8 @@ def test_jsonl_rows_that_are_no_objects_are_named(tmp_path: Path) -> None:
     good = json.dumps(dict(zip(HEADER.split(","), EXPECTED[0], strict=True)))
     found = read(tmp_path, f'{good}\n\n{{"prompt": \n[1]\n{good.replace("2}", "true}")}\n', "r.jsonl")
     assert [r.row for r in found.rejected] == [3, 4, 5]
+    assert found.rejected[0].reason.startswith("not JSON: ")
+    assert "line" not in found.rejected[0].reason  # of a document; the row says where
     assert found.frame.height == 1
 
 
@@ -255,7 +257,7 @@ def test_parquet_columns_hold_text_or_are_refused(tmp_path: Path) -> None:
     path = tmp_path / "ratings.parquet"
     pl.DataFrame({"prompt": [b"p"], **names}).write_parquet(path)
     assert answers(read_ratings(path)) == [("p", "r", "x", "y", 1)]
-    for wrong in ([["p"]], [{"a": 1}], [b"\xff"]):
+    for wrong in ([["p"]], [{"a": 1}], [b"\xff"], [timedelta(days=1)]):
         pl.DataFrame({"prompt": wrong, **names}).write_parquet(path)
         with pytest.raises(RatingsError, match=r"column prompt holds .*: expected text or numbers"):
             read_ratings(path)
@@ -264,6 +266,12 @@ def test_parquet_columns_hold_text_or_are_refused(tmp_path: Path) -> None:
 def test_the_number_of_a_row_is_no_column(tmp_path: Path) -> None:
     with pytest.raises(RatingsError, match="no column file_row"):
         read(tmp_path, csv_of(*GOOD), columns={"rater": "file_row"})
+
+
+def test_wide_files_may_hold_labels(tmp_path: Path) -> None:
+    text = csv_of("p1,r1,x,y,left,1", "p2,r1,x,y,tie,2", header="prompt,rater,config_a,config_b,warmth,session")
+    found = read(tmp_path, text, layout="wide", scores={"left": 1, "tie": 0})
+    assert found.frame.select("rubric", "score", "session").rows() == [("warmth", 1, "1"), ("warmth", 0, "2")]
 
 
 def test_wide_files_have_no_column_of_one_score(tmp_path: Path) -> None:
