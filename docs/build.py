@@ -1,4 +1,4 @@
-"""Writes docs/cli.md from the commands' own help, and checks that every link between the pages leads somewhere.
+"""Writes docs/cli.md from the commands' own help and docs/configs.md from the study's settings, and checks that every link between the pages leads somewhere.
 
 python docs/build.py            write, then check
 python docs/build.py --check    only check; a page that is out of date is a fault
@@ -7,11 +7,13 @@ python docs/build.py --check    only check; a page that is out of date is a faul
 import re
 import sys
 from collections.abc import Iterator
+from dataclasses import astuple
 from pathlib import Path
 
 import click
 
 from s2s_assets.cli import main as s2s
+from s2s_assets.study import INFERENCE_COLUMNS, Study, inference_rows, instructions, load_study
 
 ROOT = Path(__file__).resolve().parent.parent
 CLI = ROOT / "docs" / "cli.md"
@@ -20,6 +22,14 @@ HEAD = """# The `s2s` command
 Written by `make docs` from the commands' own help. Exit status 0: did what was asked; 2: the input or the call is
 wrong, with one message; 1: anything else. With `--json` standard output holds one JSON document and nothing else; without,
 it holds tables and words for people. Progress, warnings and errors go to standard error.
+"""
+CONFIGS = ROOT / "docs" / "configs.md"
+CONFIGS_HEAD = """# The configs of DAI-S2S-ST
+
+Written by `make docs` from `studies/dai-s2s-st`, whose README says which of these are stated by the method and which are
+ours. A board shows the same table of its study's configs where `show_settings` of study.yaml is true. A thinking level of
+`none` is a model without levels, but for Grok voice and the cascade, to which it is sent as it is. Turns are ended by
+message everywhere; a parameter that is not named is left at its provider's default.
 """
 _FENCE = re.compile(r"^```.*?^```", re.MULTILINE | re.DOTALL)
 _CODE = re.compile(r"`[^`\n]*`")
@@ -41,6 +51,14 @@ def _helps(command: click.Command, name: str, parent: click.Context | None) -> I
             found = command.get_command(context, child)
             if found is not None and not found.hidden:
                 yield from _helps(found, f"{name} {child}", context)
+
+
+def configs_page(study: Study) -> str:
+    """A study's inference settings as a table, and its system prompts."""
+    rows = [INFERENCE_COLUMNS, ("---",) * len(INFERENCE_COLUMNS), *map(astuple, inference_rows(study))]
+    table = "\n".join("| " + " | ".join(cell.replace("|", "\\|") for cell in row) + " |" for row in rows)
+    prompts = [f"## System prompt: {whose}\n\n> {text}\n" for whose, text in instructions(study).items()]
+    return "\n".join([CONFIGS_HEAD, table, "", *prompts])
 
 
 def pages() -> list[Path]:
@@ -78,18 +96,21 @@ def broken_links(page: Path) -> Iterator[str]:
 
 def main() -> int:
     """Write or check; returns the exit status."""
-    page = cli_page()
+    written = {CLI: cli_page(), CONFIGS: configs_page(load_study(ROOT / "studies" / "dai-s2s-st").study)}
     faults = []
-    if "--check" not in sys.argv[1:]:
-        CLI.write_text(page, encoding="utf-8")
-    elif not CLI.exists() or CLI.read_text(encoding="utf-8") != page:
-        faults.append("docs/cli.md is out of date: run `make docs`")
+    for file, page in written.items():
+        if "--check" not in sys.argv[1:]:
+            file.write_text(page, encoding="utf-8")
+        elif not file.exists() or file.read_text(encoding="utf-8") != page:
+            faults.append(f"{file.relative_to(ROOT)} is out of date: run `make docs`")
     checked = pages()
     faults += [fault for one in checked for fault in broken_links(one)]
     for fault in faults:
         print(fault, file=sys.stderr)
     if not faults:
-        print(f"docs: {len(checked)} pages, every link leads somewhere; docs/cli.md says what the commands say")
+        print(
+            f"docs: {len(checked)} pages, every link leads somewhere; those that are written say what they are written from"
+        )
     return 1 if faults else 0
 
 

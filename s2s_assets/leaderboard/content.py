@@ -1,14 +1,16 @@
 """The page's sections, put together from the published rows: pure, no HTML.
 
 The headline stands first: overall by model. Then what it is made of: configs, families, voices, thinking levels, every
-rubric, every slice, the clusters, the cross-checks, the raters. Boards are shown for the headline's variant; all
+rubric, every slice, the clusters, the cross-checks, the raters, the configs' settings. Boards are shown for the headline's variant; all
 variants are in the downloads.
 """
+
+from dataclasses import astuple
 
 import polars as pl
 
 from s2s_assets.leaderboard import cross_checks, diagnosis
-from s2s_assets.leaderboard.layout import Part, Section, Table
+from s2s_assets.leaderboard.layout import Cell, Head, Part, Section, Table
 from s2s_assets.leaderboard.page_tables import (
     NOUNS,
     measure_table,
@@ -20,7 +22,7 @@ from s2s_assets.leaderboard.pair_maps import pair_parts
 from s2s_assets.leaderboard.sources import Sources, forest_of, profile, summary
 from s2s_assets.leaderboard.write import safe_name
 from s2s_assets.ranking import MIN_SLICE_RATERS
-from s2s_assets.study import DIMENSIONS, plural
+from s2s_assets.study import DIMENSIONS, INFERENCE_COLUMNS, plural
 
 
 def sections(sources: Sources) -> tuple[Section, ...]:
@@ -35,6 +37,7 @@ def sections(sources: Sources) -> tuple[Section, ...]:
         checks(sources),
         others(sources),
         raters(sources),
+        settings(sources),
     ]
     return tuple(s for s in made if s is not None)
 
@@ -303,3 +306,17 @@ def raters(sources: Sources) -> Section | None:
         tables.append(cross_checks.exclusion_table(exclusions, sources.caption("Answers left out, by rule")))
     kept = tuple(t for t in tables if t.rows)
     return Section("raters", "The raters", (), (Part(tables=kept),)) if kept else None
+
+
+def settings(sources: Sources) -> Section | None:
+    """With what each config was asked."""
+    facts = sources.inputs.facts
+    if not facts.settings:
+        return None
+    heads = tuple(Head(name, "text" if number else "name") for number, name in enumerate(INFERENCE_COLUMNS))
+    rows = tuple(tuple(map(Cell, astuple(row))) for row in facts.settings)
+    table = Table("settings-table", "Inference settings of every config", heads, rows)
+    prompts = tuple(f"System prompt, {whose}: “{text}”" for whose, text in facts.instructions.items())
+    return Section(
+        "settings", "How the configs were asked", (), (Part(tables=(table,)), Part(paragraphs=prompts)), weight=1
+    )

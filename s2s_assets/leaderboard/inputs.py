@@ -11,7 +11,16 @@ from datetime import date
 
 import polars as pl
 
-from s2s_assets.study import ACOUSTICS, DIMENSIONS, LEVELS, NO_THINKING, Study
+from s2s_assets.study import (
+    ACOUSTICS,
+    DIMENSIONS,
+    LEVELS,
+    NO_THINKING,
+    InferenceRow,
+    Study,
+    inference_rows,
+    instructions,
+)
 
 
 @dataclass(frozen=True)
@@ -46,6 +55,10 @@ class Facts:
     retired: frozenset[str] = frozenset()
     """Models, and families of nothing else, that may leave the board without a reason given at sealing."""
     licence: str = ""
+    settings: tuple[InferenceRow, ...] = ()
+    """With what each config was asked; empty where the study does not show it."""
+    instructions: Mapping[str, str] = field(default_factory=dict)
+    """Whose it is, as in the settings → system prompt."""
 
     def name(self, by: str, entity: str) -> str:
         """The entity's name for people."""
@@ -88,6 +101,8 @@ def facts_of(study: Study, *, simulated: bool | None = None) -> Facts:
         simulated=study.analysis.simulated if simulated is None else simulated,
         retired=_retired(study),
         licence=study.licence,
+        settings=inference_rows(study) if study.show_settings else (),
+        instructions=instructions(study) if study.show_settings else {},
     )
 
 

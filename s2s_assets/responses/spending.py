@@ -1,10 +1,10 @@
 """What has been spent at each provider, by the stored attempts, and whether one more exchange fits the budget.
 
-Every attempt counts, failed ones too, of every config, and a repetition is asked for like a first one. One of unknown cost counts with its estimate once its prompt was
-on its way. An exchange fits if what is spent, with what those under way are expected to cost and its own expected cost,
-stays within the budget; it is expected to cost what this config's exchanges have cost on average so far, at first its
-estimate. So a budget is passed by no more than the exchanges under way differ from that, here and in partitions that
-run at the same time.
+Every attempt counts, failed ones too, of every config, and a repetition must fit like a first one. One of unknown cost
+counts with its estimate once its prompt was on its way. An exchange fits if what is spent, with what those under way are
+expected to cost and its own expected cost, stays within the budget; it is expected to cost what this config's exchanges
+have cost on average so far, at first its estimate. So a budget is passed by no more than the exchanges under way differ
+from that, here and in partitions that run at the same time.
 """
 
 from collections import defaultdict

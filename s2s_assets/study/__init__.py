@@ -21,6 +21,8 @@ from s2s_assets.study.errors import (
 from s2s_assets.study.findings import Finding
 from s2s_assets.study.freeze import FreezeReader, Frozen, Take
 from s2s_assets.study.groups import families_of, read_groups
+from s2s_assets.study.inference import COLUMNS as INFERENCE_COLUMNS
+from s2s_assets.study.inference import InferenceRow, inference_rows, instructions
 from s2s_assets.study.keys import NO_THINKING, ConfigKey
 from s2s_assets.study.load import StudyFolder, load_study
 from s2s_assets.study.models import (
@@ -54,6 +56,7 @@ from s2s_assets.study.words import percent, plural
 __all__ = [
     "ACOUSTICS",
     "DIMENSIONS",
+    "INFERENCE_COLUMNS",
     "LEVELS",
     "NO_THINKING",
     "OVERALL",
@@ -76,6 +79,7 @@ __all__ = [
     "FreezeReader",
     "Frozen",
     "IdentityError",
+    "InferenceRow",
     "InputError",
     "Ints",
     "Model",
@@ -104,6 +108,8 @@ __all__ = [
     "digest",
     "families_of",
     "generator",
+    "inference_rows",
+    "instructions",
     "load_study",
     "load_truth",
     "one_blas_thread",

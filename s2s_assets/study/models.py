@@ -263,6 +263,8 @@ class Study(Record):
     language: str = "en"
     """Of the prompts, for readers of the study."""
     default_instruction: str = "You are a helpful voice assistant"
+    show_settings: bool = False
+    """Whether boards show with what each config was asked: model ids, settings, system prompts."""
     collect: Literal["manual", "auto"] = "manual"
     """Whether the registry sensor also requests exchanges (and so spends money)."""
     models: Annotated[tuple[Model, ...], Field(min_length=1)]

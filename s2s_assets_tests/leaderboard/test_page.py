@@ -216,6 +216,16 @@ def test_boards_by_family_are_left_out_where_every_family_is_one_model(full: Mak
     assert b'id="by-family"' not in page_of(dataclasses.replace(inputs, facts=alone, coverage=None))
 
 
+def test_the_settings_of_every_config_are_told_where_the_study_shows_them(full: Make, study: Study) -> None:
+    inputs = full(study.model_copy(update={"show_settings": True}))
+    page = page_of(inputs).decode()
+    section = page[page.index('id="settings"') :]
+    for row in inputs.facts.settings:
+        assert row.config in section
+    assert inputs.facts.instructions["default"] in section
+    assert b'id="settings"' not in page_of(full(study))
+
+
 def test_a_map_of_nothing_but_withheld_values_is_not_drawn(full: Make) -> None:
     inputs = full()
     rows = inputs.cis.to_dicts()
