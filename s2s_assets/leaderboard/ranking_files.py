@@ -1,5 +1,6 @@
 """The files of `s2s rank --out`: the same tables, charts and page as a board's, without a study behind them."""
 
+from importlib.metadata import version as package_version
 from pathlib import Path
 
 from s2s_assets.leaderboard.assemble import CONTENT_FILE, build_board
@@ -25,7 +26,12 @@ def write_ranking(result: RankResult, out_dir: Path, title: str = "Ranking") -> 
     """
     inputs = BoardInputs(
         facts=Facts(title=title),
-        run=Run(method_version=result.method_version, seed=result.seed, resamples=result.resamples),
+        run=Run(
+            method_version=result.method_version,
+            code_version=package_version("s2s-assets"),
+            seed=result.seed,
+            resamples=result.resamples,
+        ),
         fits=fits_to_frame(result.fits),
         cis=intervals_to_frame(result.intervals),
     )

@@ -116,10 +116,12 @@ def rank(
         compared with the board of all ratings, which is fitted and resampled for it but not among the fits.
 
     Raises:
-        InputError: a column, rubric, score, config key, family or voice that is missing or wrong, or a column with more
-            values than slices can have.
+        InputError: a column, rubric, score, config key, family or voice that is missing or wrong, a column with more
+            values than slices can have, no ratings, or resamples below 0.
         FitError: a fit that did not converge.
     """
+    if resamples < 0:
+        raise InputError(f"resamples: {resamples}; expected 0 or more")
     kinds = Kinds(families or {}, voices)
     ratings = _ratings(frame, slice, kinds)
     wanted = _wanted(ratings, rubrics)
@@ -197,6 +199,10 @@ def _ratings(frame: pl.DataFrame, dimension: str | None, kinds: Kinds) -> pl.Dat
         frame = frame.with_columns(pl.lit(OVERALL).alias("rubric"))
     if "excluded_by" in frame.columns:
         frame = frame.filter(pl.col("excluded_by").is_null())
+    if frame.is_empty():
+        raise InputError("there are no ratings to rank: expected one answer a row")
+    if frame["rubric"].null_count():
+        raise InputError("ratings without a rubric: name a question in each row, or leave the whole column out")
     attribute = [] if dimension is None else [dimension]
     if dimension is not None:
         frame = with_attribute(frame, dimension, kinds)

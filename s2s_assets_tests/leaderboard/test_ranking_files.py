@@ -1,6 +1,7 @@
 """`s2s rank --out`: the same files from a ratings frame with foreign names."""
 
 import json
+from importlib.metadata import version
 from pathlib import Path
 from xml.etree import ElementTree as ET
 
@@ -38,6 +39,12 @@ def test_names_are_shown_exactly_and_file_names_are_safe(tmp_path: Path, hostile
     assert sum(name.startswith("forest-") and name.endswith(".png") for name in made) == 2
     assert sum(name.startswith("pairs-") and name.endswith(".png") for name in made) == 2
     assert not list(tmp_path.glob("*.svg"))
+
+
+def test_the_method_names_the_code_that_ran(tmp_path: Path) -> None:
+    write_ranking(rank(ratings(("a", "b", "c"), ("overall",)), resamples=0, seed=7), tmp_path)
+    method = json.loads((tmp_path / "methodology.json").read_bytes())
+    assert (method["code_version"], method["seed"], method["resamples"]) == (version("s2s-assets"), 7, 0)
 
 
 def test_slices_alone_make_a_page(tmp_path: Path) -> None:

@@ -112,6 +112,13 @@ def test_wrong_frames_are_refused() -> None:
             rank(frame.with_columns(score=wrong))
     with pytest.raises(InputError, match="expected a rater"):
         rank(frame.with_columns(rater=pl.lit(None)))
+    for none in (frame.clear(), frame.with_columns(excluded_by=pl.lit("someone"))):
+        with pytest.raises(InputError, match="no ratings to rank"):
+            rank(none)
+    with pytest.raises(InputError, match="ratings without a rubric"):
+        rank(frame.with_columns(rubric=pl.when(pl.int_range(pl.len()) > 0).then(pl.lit("warmth"))))
+    with pytest.raises(InputError, match="resamples: -1"):
+        rank(frame, resamples=-1)
 
 
 def test_names_may_be_numbers() -> None:
