@@ -41,9 +41,10 @@ fix: $(DEV) ## format, and repair what the linter can repair
 	$(BIN)/ruff check --fix .
 
 .PHONY: bench
-bench: $(DEV) ## time exchanges against an emulator, then the ranking beside its peers on up to 10 million ratings
+bench: $(DEV) ## time exchanges against an emulator, then the ranking beside its peers on up to 10 million ratings; LARGE=1: and a database of 2 million answers
 	$(BIN)/python s2s_assets_tests/bench_exchange.py
 	$(BIN)/python s2s_assets_tests/bench.py --large
+	test -z "$(LARGE)" || $(BIN)/python s2s_assets_tests/bench_ratings.py
 
 .PHONY: docs
 docs: $(DEV) ## write docs/cli.md from the commands' help, and check every link

@@ -5,6 +5,7 @@ from s2s_assets.ratings.assign import next_assignment
 from s2s_assets.ratings.exclude import exclude, restore, withdraw, withdrawn
 from s2s_assets.ratings.export import export_ratings
 from s2s_assets.ratings.files import RatingsFile, RepeatsRule, read_ratings
+from s2s_assets.ratings.foreign import import_votes
 from s2s_assets.ratings.forget import Forgotten, forget
 from s2s_assets.ratings.handing import Desk, next_task
 from s2s_assets.ratings.heard import Played
@@ -13,6 +14,7 @@ from s2s_assets.ratings.layouts import Layout
 from s2s_assets.ratings.leases import Assignment, Handout, expire_leases, heartbeat, media_blob
 from s2s_assets.ratings.options import by_option, columns_option, families_option, scores_option
 from s2s_assets.ratings.planted import plant, planted_strengths
+from s2s_assets.ratings.project import write_project
 from s2s_assets.ratings.quality import QUALITY_VERSION, RATER_QUALITY, rater_quality_table
 from s2s_assets.ratings.quality_controls import CONTROLS
 from s2s_assets.ratings.quality_tasks import HEARD
@@ -68,6 +70,7 @@ __all__ = [
     "heartbeat",
     "import_file",
     "import_ratings",
+    "import_votes",
     "invitations",
     "invite",
     "invited",
@@ -98,4 +101,5 @@ __all__ = [
     "utc_now",
     "withdraw",
     "withdrawn",
+    "write_project",
 ]

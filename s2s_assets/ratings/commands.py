@@ -6,17 +6,20 @@ from typing import get_args
 
 import click
 
+from s2s_assets.ratings.ear_media import EarMedia
 from s2s_assets.ratings.exclude import Scope, exclude, restore, withdraw
 from s2s_assets.ratings.export import export_mos, export_ratings
+from s2s_assets.ratings.foreign import ORIGINS, Origin, import_votes
 from s2s_assets.ratings.forget import forget
 from s2s_assets.ratings.invitations import Panel, Work, completion_codes, invitations, invite, link, revoke
 from s2s_assets.ratings.layouts import Layout
 from s2s_assets.ratings.options import columns_option, scores_option
+from s2s_assets.ratings.project import TOOLS, Tool, write_project
 from s2s_assets.ratings.reconcile import read_submissions, reconcile, sittings_table
 from s2s_assets.ratings.store import RatingsStore, status, utc_now
 from s2s_assets.ratings.transfer import Imported
 from s2s_assets.ratings.transfer import import_file as import_answers
-from s2s_assets.storage import open_engine
+from s2s_assets.storage import StudyStore, open_engine, open_store
 from s2s_assets.study import Settings, StudyFolder, load_study, plural
 from s2s_assets.study.console import console, emit, guard, json_option, people
 
@@ -33,14 +36,25 @@ def ratings() -> None:
 @columns_option
 @scores_option
 @click.option("--layout", type=click.Choice(get_args(Layout)), default="answers", show_default=True)
+@click.option(
+    "--from", "origin", type=click.Choice(ORIGINS), help="Another tool's own file, of a project written here."
+)
 @json_option
 @guard
 def import_file(
-    file: Path, columns: dict[str, str], scores: dict[str, int] | None, layout: Layout, as_json: bool
+    file: Path,
+    columns: dict[str, str],
+    scores: dict[str, int] | None,
+    layout: Layout,
+    origin: Origin | None,
+    as_json: bool,
 ) -> None:
     """Add a ratings FILE's answers (CSV, JSONL, Parquet); the same file again adds nothing."""
     store, _ = _open()
-    done = import_answers(store, file, utc_now(), columns=columns, scores=scores, layout=layout)
+    if origin is not None:
+        done = import_votes(store, file, origin, utc_now())
+    else:
+        done = import_answers(store, file, utc_now(), columns=columns, scores=scores, layout=layout)
     if as_json:
         emit(done.to_json())
     else:
@@ -60,6 +74,28 @@ def export(file: Path, mos: bool, as_json: bool) -> None:
         emit({"file": str(file), "rows": rows})
     else:
         people.print(f"{plural(rows, 'answer')} in {click.format_filename(file)}")
+
+
+@ratings.command(name="project")
+@click.argument("tool", type=click.Choice(TOOLS))
+@click.option("--out", type=click.Path(path_type=Path), required=True, help="A new folder.")
+@click.option("--audio-url", default="audio", show_default=True, help="Where the tool will find the folder audio.")
+@json_option
+@guard
+def make_project(tool: Tool, out: Path, audio_url: str, as_json: bool) -> None:
+    """Write the free slots as a project for Label Studio, Potato or MTurk; `import --from` takes its votes."""
+    store, folder = _open()
+    settings = Settings.from_environment()
+    blobs = StudyStore(open_store(settings.store), folder.study.study)
+    ear = EarMedia(blobs, settings.home / "ear-media", folder.study.audio)
+    done = write_project(store, folder, tool, out, lambda blob: ear.path(blob, "plain"), audio_url)
+    if as_json:
+        emit({"out": str(out), "tasks": done.tasks, "projects": done.projects, "clips": done.clips})
+    else:
+        people.print(
+            f"{plural(done.tasks, 'task')} in {plural(done.projects, 'project')}, {plural(done.clips, 'clip')} "
+            f"in {click.format_filename(out)}"
+        )
 
 
 @ratings.command(name="status")

@@ -148,7 +148,7 @@ def read_parts(
     missing = [name for name in NEEDED if name not in names.values() and not (rubrics and name == "score")]
     if missing:
         raise RatingsError(f"{path}: no column {', '.join(missing)}; the file has {', '.join(raw.names)}; {_FOREIGN}")
-    seen = _Seen()
+    seen = Seen()
     for table in raw.tables():
         named = table.frame.rename(names)
         yield _part(
@@ -161,7 +161,7 @@ def _part(
     frame: pl.DataFrame,
     scores: Mapping[str, int] | None,
     unread: Sequence[RejectedRow],
-    seen: "_Seen",
+    seen: "Seen",
 ) -> RatingsFile:
     typed = _typed(path, frame, scores)
     wrong = typed.filter(pl.col(WHY).is_not_null())
@@ -283,7 +283,7 @@ def _time(text: str | None) -> datetime | None:
         return None
 
 
-class _Seen:
+class Seen:
     """The ids of the rows so far, by their hashes, with a hash of the content and the row of the first of each."""
 
     def __init__(self) -> None:

@@ -33,7 +33,7 @@ from s2s_assets.ratings.settled import HALF, exclusions_at, version_of
 from s2s_assets.ratings.store import RatingsStore
 
 LATE = "late"
-_PAGE = 20_000
+_PAGE = 10_000
 _TIME = pl.Datetime("us", "UTC")
 _TIMES = "%Y-%m-%d %H:%M:%S%.f"
 _JSON = {pl.Categorical: pl.String, _TIME: pl.String, pl.Boolean: pl.Int64, pl.Int8: pl.Int64, pl.Int32: pl.Int64}
@@ -93,7 +93,11 @@ def stored_answers(store: RatingsStore, watermark: datetime, *, extra: bool = Fa
         late=answers["assignment_id"].is_in(late["id"].implode()).fill_null(value=False),
     )
     version = version_of(answers.height, low, high, exclusions)
-    return StoredAnswers(version, answers.sort("rating_id"), pairs, raters, exclusions)
+    order, sorted_columns = answers["rating_id"].arg_sort(), []
+    for name in answers.columns:  # one by one, so that never all columns are there twice
+        sorted_columns.append(answers[name].gather(order))
+        answers = answers.drop(name)
+    return StoredAnswers(version, pl.DataFrame(sorted_columns), pairs, raters, exclusions)
 
 
 def _answers(connection: Connection, query: "Select[Any]", schema: Mapping[str, Any]) -> tuple[pl.DataFrame, int, int]:
@@ -127,18 +131,21 @@ def _read(connection: Connection, query: "Select[Any]", schema: Mapping[str, Any
 def _pages(connection: Connection, query: "Select[Any]", schema: Mapping[str, Any]) -> Iterator[pl.DataFrame]:
     postgres = connection.dialect.name == "postgresql"
     key = query.selected_columns[0]
-    page = query.where(key > bindparam("after")).order_by(key).limit(_PAGE).subquery()
-    told = [_told(column, postgres) for column in page.c]
-    cells = [part for name, cell in zip(schema, told, strict=True) for part in (literal_column(f"'{name}'"), cell)]
-    line = cast(func.json_build_object(*cells), Text) if postgres else func.json_object(*cells)
-    joined, newline = (func.string_agg, "chr(10)") if postgres else (func.group_concat, "char(10)")
-    text = select(joined(line, literal_column(newline)), func.max(page.c[0])).select_from(page)
+    some = query.where(key > bindparam("after")).order_by(key).limit(_PAGE).subquery()
+    told = (_told(column, postgres).label(name) for name, column in zip(schema, some.c, strict=True))
+    page = select(*told).subquery("page")
+    if postgres:
+        lines = func.string_agg(cast(func.row_to_json(literal_column("page")), Text), literal_column("chr(10)"))
+    else:
+        cells = (part for name in schema for part in (literal_column(f"'{name}'"), page.c[name]))
+        lines = func.group_concat(func.json_object(*cells), literal_column("char(10)"))
+    text = select(lines, func.max(page.c.id)).select_from(page)
     after = 0
     while True:
-        lines, last = connection.execute(text, {"after": after}).one()
-        if lines is None:
+        found, last = connection.execute(text, {"after": after}).one()
+        if found is None:
             return
-        yield _parsed(lines, schema)
+        yield _parsed(found, schema)
         after = last
 
 
