@@ -18,7 +18,9 @@ from s2s_assets.study.console import console, emit, guard, json_option, people, 
 
 
 @click.command()
-@click.option("--quick/--full", default=True, show_default=True, help="About a minute, or about twenty on two cores.")
+@click.option(
+    "--quick/--full", default=True, show_default=True, help="About a minute, or a quarter of an hour, on two cores."
+)
 @click.option(
     "--out",
     type=click.Path(dir_okay=False, path_type=Path),
