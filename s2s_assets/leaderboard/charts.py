@@ -30,6 +30,15 @@ class ForestRow:
     elo: float | None
     low: float | None = None
     high: float | None = None
+    bound: str | None = None
+    """`above` or `below` for an entity without a value that is beyond the rest by an unbounded amount."""
+
+    @property
+    def printed(self) -> str:
+        """Value and interval, or why there is none."""
+        if self.elo is not None:
+            return f"{fixed(self.elo)} ({interval(self.low, self.high)})"
+        return f"{self.bound}, unbounded" if self.bound else "no value"
 
 
 @dataclass(frozen=True)
@@ -49,7 +58,7 @@ def forest(rows: Sequence[ForestRow], title: str, width: int = 760) -> str:
     """A forest plot: a point and an interval a row, in the order given, on one axis of Elo.
 
     Args:
-        rows: what to draw; a row without a value keeps its line and a dash.
+        rows: what to draw; a row without a value keeps its line.
         title: drawn above and said first in the label.
         width: of the drawing, in its own units.
     """
@@ -67,10 +76,9 @@ def forest(rows: Sequence[ForestRow], title: str, width: int = 760) -> str:
     for i, (row, name) in enumerate(zip(rows, names, strict=True)):
         y = top + pitch * i + pitch / 2
         parts += [text(left - 12, y + 4, name, anchor="end"), *_interval(row, x, y, low, high)]
-        printed = f"{fixed(row.elo)}  ({interval(row.low, row.high)})" if row.elo is not None else "no value"
-        parts.append(text(width - right + 12, y + 4, printed, css="muted", fill=MUTED, size=11))
+        parts.append(text(width - right + 12, y + 4, row.printed, css="muted", fill=MUTED, size=11))
     parts.append(text((left + width - right) / 2, bottom + 32, "Elo, 95 % interval", "middle", "muted", MUTED, 11))
-    said = "; ".join(f"{clip(r.label, 60)} {fixed(r.elo)} ({interval(r.low, r.high)})" for r in rows)
+    said = "; ".join(f"{clip(r.label, 60)} {r.printed}" for r in rows)
     return drawing(width, bottom + 44, f"{title}. Elo and 95 % interval: {said}", parts)
 
 

@@ -133,6 +133,7 @@ def forest_of(title: str, rows: pl.DataFrame) -> str:
             r["elo"],
             r["ci_low"],
             r["ci_high"],
+            r["bound"],
         )
         for r in rows.iter_rows(named=True)
     ]

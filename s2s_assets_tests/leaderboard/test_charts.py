@@ -50,6 +50,13 @@ def test_a_row_without_a_value_keeps_its_line() -> None:
     assert elements(svg).count("circle") == 1
 
 
+def test_a_row_beyond_all_bounds_says_so() -> None:
+    svg = forest([ForestRow("Aria", None, bound="above"), ForestRow("Bolt", 1000.0, 990.0, 1010.0, "above")], "Overall")
+    label = ET.fromstring(svg).get("aria-label")
+    assert label == "Overall. Elo and 95 % interval: Aria above, unbounded; Bolt 1000 (990–1010)"
+    assert "no value" not in svg
+
+
 def test_a_large_heat_map_is_said_by_its_ends() -> None:
     n = 12
     grid = tuple(tuple(float(10 * (i - j)) for j in range(n)) for i in range(n))

@@ -47,6 +47,11 @@ def test_the_method_names_the_code_that_ran(tmp_path: Path) -> None:
     assert (method["code_version"], method["seed"], method["resamples"]) == (version("s2s-assets"), 7, 0)
 
 
+def test_a_separated_name_is_drawn_as_unbounded(tmp_path: Path) -> None:
+    write_ranking(rank(frame_of(reference_rows("hard_separation_always_plus3")), resamples=0), tmp_path)
+    assert "above, unbounded" in (tmp_path / "forest-overall.svg").read_text()
+
+
 def test_slices_alone_make_a_page(tmp_path: Path) -> None:
     page = write_ranking(rank(ratings(("a", "b", "c"), ("overall",)), slice="level", resamples=0), tmp_path)
     text = page.read_text()
