@@ -7,6 +7,7 @@ sitting         a rater's way from consent to the code; the cookie's token is st
 task            what a sitting was shown: a pair, a control, training, or a single response (MOS)
 stimulus        what is heard in a task, by an opaque token, and how much of it was heard
 reply           one answer in a task, as given; a finished pair's replies become answers
+admin_access    a link to the admin pages and the browser that opened it; link and cookie are stored hashed
 ```
 
 A sitting has at most one open task, and a response at most one live single-response task a slot, by index.
@@ -154,4 +155,17 @@ reply = Table(
     column("value", SmallInteger),
     column("position", Integer),
     column("saved_at", UtcTime),
+)
+
+admin_access = Table(
+    "admin_access",
+    metadata,
+    key(),
+    column("secret_hash", Text),
+    column("made_at", UtcTime),
+    column("token_hash", Text, null=True),
+    column("opened_at", UtcTime, null=True),
+    column("ended_at", UtcTime, null=True),
+    UniqueConstraint("secret_hash", name="uq_admin_access_secret_hash"),
+    UniqueConstraint("token_hash", name="uq_admin_access_token_hash"),
 )

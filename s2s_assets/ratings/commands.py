@@ -6,6 +6,7 @@ from typing import get_args
 
 import click
 
+from s2s_assets.ratings.access import admin_link, end_access, make_access
 from s2s_assets.ratings.ear_media import EarMedia
 from s2s_assets.ratings.exclude import Scope, exclude, restore, withdraw
 from s2s_assets.ratings.export import export_mos, export_ratings
@@ -258,6 +259,28 @@ def revoke_invitation(invitation: int, as_json: bool) -> None:
         emit({"invitation": invitation, "changed": changed})
     else:
         people.print(f"invitation {invitation}: {'revoked' if changed else 'nothing to change'}")
+
+
+@ratings.command(name="admin")
+@click.option("--url", help="Address of the rating app; by default S2S_RATER_URL.")
+@click.option("--end", is_flag=True, help="Make none; close every link and every browser that has one open.")
+@json_option
+@guard
+def open_admin(url: str | None, end: bool, as_json: bool) -> None:
+    """Make a link to the admin pages: it opens once, within 15 minutes, in one browser, for 12 hours."""
+    store, _ = _open()
+    if end:
+        closed = end_access(store, utc_now())
+        if as_json:
+            emit({"closed": closed})
+        else:
+            people.print(f"{plural(closed, 'admin link')} closed")
+        return
+    address = admin_link(url or Settings.from_environment().rater_url, make_access(store, utc_now()))
+    if as_json:
+        emit({"url": address})
+    else:
+        people.print(address)
 
 
 def _open() -> tuple[RatingsStore, StudyFolder]:

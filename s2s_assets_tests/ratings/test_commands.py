@@ -138,3 +138,13 @@ def test_exclusions_are_signed_and_can_be_lifted(environment, answers, plan_of, 
     upsert_tasks(store, plan, media_of(plan))
     assert json.loads(run(environment, "withdraw", "r-0-1", *signed).stdout)["changed"] is True
     assert json.loads(run(environment, "status", "--json").stdout)["pairs"] == 3
+
+
+def test_an_admin_link_opens_and_is_ended(environment) -> None:
+    environment["S2S_RATER_URL"] = "https://rate.example.org"
+    made = [run(environment, "admin").stdout.strip(), json.loads(run(environment, "admin", "--json").stdout)["url"]]
+    assert all(one.startswith("https://rate.example.org/admin/open/") for one in made)
+    assert made[0] != made[1]
+    assert run(environment, "admin", "--url", "http://here:1").stdout.startswith("http://here:1/admin/open/")
+    assert json.loads(run(environment, "admin", "--end", "--json").stdout) == {"closed": 3}
+    assert "0 admin links closed" in run(environment, "admin", "--end").stdout

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from fastapi import Depends, Request
 from itsdangerous import BadSignature, URLSafeTimedSerializer
@@ -17,6 +17,7 @@ from s2s_assets.ratings.invitations import Claims, study_key
 from s2s_assets.ratings.sittings import Sitting, by_token
 from s2s_assets.ratings.store import Clock, RatingsStore, utc_now
 from s2s_assets.ratings.traps import trap_clips
+from s2s_assets.ratings.watch import Watch
 from s2s_assets.storage import StudyStore, open_engine, open_store
 from s2s_assets.study import Settings, load_study
 
@@ -60,9 +61,11 @@ class Context:
         study = folder.study
         store = RatingsStore(open_engine(settings.database_url), study.study)
         blobs = StudyStore(open_store(settings.store), study.study)
+        self.blobs = blobs
         self.desk = Desk(store, study, folder.script_of, clock, trap_clips(folder, blobs))
         self.media = EarMedia(blobs, settings.home / "ear-media", study.audio)
         self.secure = settings.rater_url.startswith("https://")
+        self.watch = Watch(self.desk)
         self.key = study_key(store)
         self.of_sitting = Limiter(rate_per_s=5.0, burst=300.0)
         self.of_address = Limiter(rate_per_s=2.0, burst=120.0)
@@ -83,6 +86,11 @@ class Context:
         """Name of the cookie that carries an arrival to the consent page."""
         return "__Host-s2s-arrival" if self.secure else "s2s-arrival"
 
+    @property
+    def admin_cookie(self) -> str:
+        """Name of the cookie that opens the admin pages; nothing of a rater's session is in it."""
+        return "__Host-s2s-admin" if self.secure else "s2s-admin"
+
     def arrival(self, request: Request) -> Arrival | None:
         """Who came by a link in this browser within the last day."""
         try:
@@ -97,9 +105,11 @@ class Context:
         told = [arrival.invitation, arrival.claims.person, arrival.claims.session, arrival.language]
         self.set_cookie(response, self.arrival_cookie, str(self._arrivals.dumps(told)), ARRIVAL_AGE_S)
 
-    def set_cookie(self, response: Response, name: str, value: str, age_s: int) -> None:
+    def set_cookie(
+        self, response: Response, name: str, value: str, age_s: int, samesite: Literal["lax", "strict"] = "lax"
+    ) -> None:
         """Set a cookie that no script can read and no foreign page can use."""
-        response.set_cookie(name, value, max_age=age_s, path="/", secure=self.secure, httponly=True, samesite="lax")
+        response.set_cookie(name, value, max_age=age_s, path="/", secure=self.secure, httponly=True, samesite=samesite)
 
     def take_turn(self, request: Request) -> None:
         """Count a request that no sitting vouches for.

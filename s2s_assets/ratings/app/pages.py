@@ -13,6 +13,7 @@ from s2s_assets.ratings.app.words import TEMPLATES, languages, words
 from s2s_assets.ratings.sittings import Sitting
 
 STATIC = {
+    "admin.css": "text/css; charset=utf-8",
     "app.css": "text/css; charset=utf-8",
     "app.js": "text/javascript; charset=utf-8",
     "icon.svg": "image/svg+xml",

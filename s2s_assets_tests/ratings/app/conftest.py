@@ -1,5 +1,6 @@
 """A small study with real audio, its server as a process, and a browser."""
 
+import importlib.util
 import itertools
 import json
 import os
@@ -47,6 +48,8 @@ sessions: {tasks: 3, control_share: 0, headphones: "off"}
 """
 USUAL = 'tasks: 3, control_share: 0, headphones: "off"'
 RATE_HZ = 24_000
+AXE = """() => axe.run(document, {runOnly: {type: 'tag', values: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa']}})
+  .then(found => found.violations.map(v => `${v.id}: ${v.nodes[0].html.slice(0, 160)}`))"""
 
 
 def a_sound(seed: int, duration_s: float = 0.6) -> bytes:
@@ -291,3 +294,28 @@ def visit(make_lab: Callable[..., Lab], clock: Any) -> Iterator[Desk]:
 def lab(visit: Desk) -> Lab:
     """The usual study, that visitors come to."""
     return visit.lab
+
+
+@pytest.fixture(scope="module")
+def browser(system_program: Callable[[str], str]) -> Iterator[Any]:
+    executable = os.environ.get("CHROMIUM") or system_program("chromium")
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        chromium = playwright.chromium.launch(executable_path=executable, args=["--no-sandbox"])
+        yield chromium
+        chromium.close()
+
+
+@pytest.fixture
+def axe() -> Callable[[Any], list[str]]:
+    spec = importlib.util.find_spec("axe_playwright_python")
+    assert spec is not None
+    assert spec.submodule_search_locations is not None
+    source = (Path(spec.submodule_search_locations[0]) / "axe.min.js").read_text()
+
+    def faults(page: Any) -> list[str]:
+        page.evaluate(source)
+        return list(page.evaluate(AXE))
+
+    return faults

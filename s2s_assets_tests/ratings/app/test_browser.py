@@ -1,6 +1,5 @@
 """Whole sessions in a real browser with real audio: by mouse, by keys alone, through reloads, restarts and failures."""
 
-import importlib.util
 import os
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -20,8 +19,6 @@ pytestmark = pytest.mark.browser
 READY = "() => [...document.querySelectorAll('.clip .play')].every(button => !button.disabled)"
 HEARD = "clip => clip.classList.contains('heard')"
 OPEN = "() => document.querySelector('.answers')?.disabled === false"
-AXE = """() => axe.run(document, {runOnly: {type: 'tag', values: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa']}})
-  .then(found => found.violations.map(v => `${v.id}: ${v.nodes[0].html.slice(0, 160)}`))"""
 WIDE = """() => [...document.querySelectorAll('body *')].filter(e => !e.closest('.away, .skip'))
   .filter(e => e.getBoundingClientRect().right > innerWidth + 1).map(e => e.outerHTML.slice(0, 80))"""
 
@@ -30,17 +27,6 @@ WIDE = """() => [...document.querySelectorAll('body *')].filter(e => !e.closest(
 def database_url(tmp_path: Path) -> str:
     """One kind of database is enough for what a browser sees."""
     return f"sqlite:///{tmp_path / 'ratings.sqlite'}"
-
-
-@pytest.fixture(scope="module")
-def browser(system_program: Callable[[str], str]) -> Iterator[Any]:
-    executable = os.environ.get("CHROMIUM") or system_program("chromium")
-    from playwright.sync_api import sync_playwright
-
-    with sync_playwright() as playwright:
-        chromium = playwright.chromium.launch(executable_path=executable, args=["--no-sandbox"])
-        yield chromium
-        chromium.close()
 
 
 @contextmanager
@@ -122,20 +108,6 @@ def finish(page: Any, look: Callable[[Any, str], None] = lambda *_: None) -> int
         go_on(page)
         pages += 1
     return pages
-
-
-@pytest.fixture
-def axe() -> Callable[[Any], list[str]]:
-    spec = importlib.util.find_spec("axe_playwright_python")
-    assert spec is not None
-    assert spec.submodule_search_locations is not None
-    source = (Path(spec.submodule_search_locations[0]) / "axe.min.js").read_text()
-
-    def faults(page: Any) -> list[str]:
-        page.evaluate(source)
-        return list(page.evaluate(AXE))
-
-    return faults
 
 
 def test_a_whole_session_by_mouse(make_lab, browser) -> None:
