@@ -147,7 +147,8 @@ def read_parts(
         rubrics = rubric_columns(raw, [n for n in raw.names if names[n] in _KNOWN or names[n] != n], scores, path)
     missing = [name for name in NEEDED if name not in names.values() and not (rubrics and name == "score")]
     if missing:
-        raise RatingsError(f"{path}: no column {', '.join(missing)}; the file has {', '.join(raw.names)}; {_FOREIGN}")
+        told = [f"{name} (which is read as {names[name]})" if name in names else name for name in missing]
+        raise RatingsError(f"{path}: no column {', '.join(told)}; the file has {', '.join(raw.names)}; {_FOREIGN}")
     seen = Seen()
     for table in raw.tables():
         named = table.frame.rename(names)

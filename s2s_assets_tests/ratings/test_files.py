@@ -197,6 +197,7 @@ def test_an_unknown_label_refuses_the_file_and_names_row_and_value(tmp_path: Pat
             "no column score; the file has prompt",
         ),
         (csv_of(*GOOD).encode(), {"columns": {"rater": "worker"}}, "no column worker"),
+        (csv_of(*GOOD).encode(), {"columns": {"prompt": "rater"}}, r"no column rater \(which is read as prompt\)"),
         (csv_of(*GOOD).encode(), {"columns": {"judge": "rater"}}, "judge is no name"),
         (csv_of("a,b,c,d,1,2", header=f"{HEADER},score").encode(), {}, "column score is there twice"),
         (csv_of(GOOD[0], '"p1,r1,x,y,1', *GOOD).encode(), {}, "line 3: a quotation mark is opened and never closed"),
@@ -291,11 +292,14 @@ def test_one_id_counts_once(tmp_path: Path) -> None:
 
 
 REPEATED = ["p1,r1,x,y,1", "p1,r1,y,x,-1", "p1,r1,x,y,2", "p1,r1,x,y,2", "p1,r2,x,y,1", "p2,r1,x,y,1"]
+"""Three repeats of the first row."""
+OTHERS = ["p1,r1,y,z,1", "p1,r1,x,z,1"]
+"""Of the same rater and prompt, pairs that share an entity with it."""
 
 
-@pytest.mark.parametrize(("rule", "used"), [("keep", 6), ("once", 3)])
+@pytest.mark.parametrize(("rule", "used"), [("keep", 8), ("once", 5)])
 def test_repeats_without_ids_are_counted_in_either_order(tmp_path: Path, rule: str, used: int) -> None:
-    found = read(tmp_path, csv_of(*REPEATED), repeats=rule)
+    found = read(tmp_path, csv_of(*REPEATED, *OTHERS), repeats=rule)
     assert found.frame.height == used
     assert (found.repeats.identical, found.repeats.conflicting) == (2, 1)
     assert found.rejected == ()
