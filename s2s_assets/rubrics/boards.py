@@ -1,7 +1,8 @@
 """A study's clusters of rubrics: from the stored fits by family to the boards of the clusters.
 
 A cluster's board is one fit of the answers to all its rubrics, by model: strengths are common, thresholds are each
-rubric's own (`FitSpec.members`). It is resampled with the same draws as every other board.
+rubric's own (`FitSpec.members`). It is resampled with the same draws as every other board. How the source method ranks by
+a cluster it does not say: this stratified fit is ours.
 """
 
 from collections import Counter
