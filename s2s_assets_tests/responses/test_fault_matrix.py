@@ -153,7 +153,9 @@ def test_no_header_of_the_beta_is_sent(party: Party) -> None:
 
 
 @pytest.mark.parametrize(
-    ("party", "end"), [(OPENAI, [COMMIT, CREATE]), (XAI, [COMMIT]), (QWEN, [COMMIT, CREATE])], ids=str
+    ("party", "end"),
+    [(OPENAI, [COMMIT, CREATE]), (XAI, [COMMIT]), (QWEN, [COMMIT, CREATE])],
+    ids=["openai", "xai", "qwen"],
 )
 def test_a_turn_is_configured_sent_and_ended_in_this_order(party: Party, end: list[str]) -> None:
     outcome, emulator = party.turn()
