@@ -15,6 +15,8 @@ from s2s_assets.study.console import emit, guard, json_option, progress, remark,
 
 _NOT_HERE = ("file_row", "excluded_by")
 """Columns of a file that say nothing here: where a row stands, and who excluded it elsewhere."""
+_FEW_RESAMPLES = 200
+"""Below it, five resamples or fewer lie beyond either end of a 95 % interval."""
 
 
 @click.command()
@@ -57,6 +59,8 @@ def command(
     """
     read = reading.read(file, remark)
     frame = read.frame.drop(_NOT_HERE, strict=False)
+    if 0 < resamples < _FEW_RESAMPLES:
+        remark(f"warning: the ends of a 95 % interval are hardly known from {resamples} resamples; 1000 are usual")
     if out is not None:
         with writing(out):
             out.mkdir(parents=True, exist_ok=True)  # before the work, not after it

@@ -52,6 +52,11 @@ def test_same_call_same_document(six: Path) -> None:
     assert document(six, "--resamples", "50") == document(six, "--resamples", "50")
 
 
+@pytest.mark.parametrize(("resamples", "warned"), [("0", False), ("50", True), ("200", False)])
+def test_few_resamples_are_warned_of(six: Path, resamples: str, warned: bool) -> None:
+    assert ("95 % interval are hardly known" in call(six, "--resamples", resamples).stderr) == warned
+
+
 def test_a_table_for_people(six: Path) -> None:
     done = call(six, "--resamples", "50")
     assert done.exit_code == 0
