@@ -129,31 +129,24 @@ async def collect(
         if not missing:
             return counts
         request = resolve(config, exchange, environ, base_url)
-        limits = ProviderLimits(home, exchange.concurrency, providers)
-        tariff = Tariff.of(config, price_table(providers))
-        answer_s = expected_answer_s(stored)
-        purse = await asyncio.to_thread(
-            open_purse, store, config, tariff, providers, mean_prompt_s(prompts, missing), answer_s
-        )
-        job = _Collection(
-            config=config,
-            request=request,
-            store=store,
-            backoff=backoff or Backoff(attempts=exchange.attempts),
-            limits=limits,
-            tariff=tariff,
-            answer_s=answer_s,
-            purse=purse,
-            cache=PromptCache(home, store, adapter(request.adapter).input_rate_hz),
-            folder=folder,
-            progress=progress,
-            before=counts,
-        )
-        with closing(limits):
-            if exchange.preflight:
-                await preflight(request, limits)
-            most = max(limits.limit(provider).concurrency for provider in request.providers.values())
-            await job.run(missing, min(most, len(missing)))
+        tariff, answer_s = Tariff.of(config, price_table(providers)), expected_answer_s(stored)
+        prompt_s = mean_prompt_s(prompts, missing)
+        with closing(ProviderLimits(home, exchange.concurrency, providers)) as limits:
+            job = _Collection(
+                config=config,
+                request=request,
+                store=store,
+                backoff=backoff or Backoff(attempts=exchange.attempts),
+                limits=limits,
+                tariff=tariff,
+                answer_s=answer_s,
+                purse=await asyncio.to_thread(open_purse, store, config, tariff, providers, prompt_s, answer_s),
+                cache=PromptCache(home, store, adapter(request.adapter).input_rate_hz),
+                folder=folder,
+                progress=progress,
+                before=counts,
+            )
+            await job.run(missing, probing=exchange.preflight)
         return job.result()
 
 
@@ -197,11 +190,14 @@ class _Collection:
             elapsed_s=time.monotonic() - self.started,
         )
 
-    async def run(self, missing: list[Wanted], workers: int) -> None:
-        """Work through the missing responses, so many at once; the first error of the store ends all."""
+    async def run(self, missing: list[Wanted], *, probing: bool) -> None:
+        """Work through the missing responses, as many at once as any provider takes; an error of the store ends all."""
+        if probing:
+            await preflight(self.request, self.limits)
+        most = max(self.limits.limit(provider).concurrency for provider in self.request.providers.values())
         queue = iter(missing)
         self._tell()
-        tasks = [asyncio.create_task(self._work(queue)) for _ in range(workers)]
+        tasks = [asyncio.create_task(self._work(queue)) for _ in range(min(most, len(missing)))]
         try:
             await asyncio.gather(*tasks)
         finally:
