@@ -84,7 +84,7 @@ class _Export:
         for start in range(0, max(1, self._stored.answers.height), _AT_ONCE):
             some = self._stored.answers.slice(start, _AT_ONCE)
             attributes = [self._attributes[k] for k in some["rater_row"]]
-            rows = self._full.rows(start, _AT_ONCE).select(EXPORTED)
+            rows = self._full.rows(some).select(EXPORTED)
             yield rows.hstack(self._others.of(some["extra"], attributes))
 
 

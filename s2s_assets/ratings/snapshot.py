@@ -71,16 +71,17 @@ def snapshot(
         configs: Config keys of the study; answers about any other are marked as excluded. None knows them all.
     """
     stored = stored_answers(store, settled.watermark)
-    return Snapshot(stored.version, settled.watermark, FullAnswers(stored, scripts, configs).rows())
+    version, full, narrow = stored.version, FullAnswers(stored, scripts, configs), [stored.answers]
+    del stored  # of millions of answers nobody keeps the narrow ones while they are written out in full
+    return Snapshot(version, settled.watermark, full.rows(narrow.pop()))
 
 
 class FullAnswers:
-    """Stored answers as rows of `ratings`, as many at a time as are asked for."""
+    """Makes rows of `ratings` of stored answers, as many at a time as are asked for."""
 
     def __init__(
         self, stored: StoredAnswers, scripts: Sequence[Script], configs: Collection[str] | None = None
     ) -> None:
-        self._answers = stored.answers
         excluded = {scope: _excluded(stored, scope) for scope in ("response", "rater", "rating")}
         marked = _with_strangers(_with_scripts(stored.pairs, scripts), configs)
         for side in ("a", "b"):
@@ -89,19 +90,20 @@ class FullAnswers:
         self._raters = _marked(stored.raters.with_columns(_nothing()), "rater", excluded["rater"])
         self._ratings = excluded["rating"]
 
-    def rows(self, offset: int = 0, length: int | None = None) -> pl.DataFrame:
-        """So many answers from one on, by `rating_id`."""
-        part = self._answers.slice(offset, length)
-        pair_rows, rater_rows, late = part["pair_row"], part["rater_row"], part["late"]
+    def rows(self, answers: pl.DataFrame) -> pl.DataFrame:
+        """These answers, or some of them, in full and in their order."""
+        pair_rows, rater_rows, late = answers["pair_row"], answers["rater_row"], answers["late"]
+        frame = answers.select(pl.col(name).cast(RATINGS[name]) for name in answers.columns if name in RATINGS)
+        del answers
         names = [*self._pairs.drop("id", *_EXCLUDED)[pair_rows], self._raters["rater"][rater_rows]]
-        frame = part.drop("pair_row", "rater_row", "late").hstack(names).with_columns(_nothing())
+        frame = frame.hstack(names).with_columns(_nothing())
         if late.any():
             told = zip(_EXCLUDED, (LATE, _LATE_REASON), strict=True)
             frame = _first(frame, late.to_frame().select(pl.when("late").then(pl.lit(t)).alias(n) for n, t in told))
         for table, at_rows in ((self._pairs, pair_rows), (self._raters, rater_rows)):
             if table["excluded_by"].null_count() < table.height:
                 frame = _first(frame, table.select(_EXCLUDED)[at_rows])
-        return _marked(frame, "rating_id", self._ratings).select(RATINGS.names()).cast(RATINGS)
+        return _marked(frame, "rating_id", self._ratings).select(RATINGS.names())
 
 
 def _first(frame: pl.DataFrame, marks: pl.DataFrame) -> pl.DataFrame:

@@ -33,7 +33,9 @@ from s2s_assets.ratings.settled import HALF, exclusions_at, version_of
 from s2s_assets.ratings.store import RatingsStore
 
 LATE = "late"
-_PAGE = 10_000
+SOURCES = ("baseline", "adaptive", "imported")
+"""Where an answer can come from."""
+_PAGE = 4_000
 _TIME = pl.Datetime("us", "UTC")
 _TIMES = "%Y-%m-%d %H:%M:%S%.f"
 _JSON = {pl.Categorical: pl.String, _TIME: pl.String, pl.Boolean: pl.Int64, pl.Int8: pl.Int64, pl.Int32: pl.Int64}
@@ -50,10 +52,10 @@ _ANSWER: Mapping[str, Any] = {
     "rubric": pl.Categorical,
     "score": pl.Int8,
     "screen_value": pl.Int8,
-    "first": pl.Categorical,
+    "first": pl.Enum(["a", "b"]),
     "submitted_at": _TIME,
     "elapsed_ms": pl.Int32,
-    "source": pl.Categorical,
+    "source": pl.Enum(SOURCES),
     "simulated": pl.Boolean,
     "mark": pl.Int64,
 }
@@ -80,18 +82,19 @@ def stored_answers(store: RatingsStore, watermark: datetime, *, extra: bool = Fa
     """Read the answers that landed at or before an aware time, with `extra` as JSON text where it is wanted."""
     columns = {**_ANSWER, "extra": pl.String} if extra else dict(_ANSWER)
     with store.reading() as connection:
-        query = select(*answer.c[tuple(columns)]).where(answer.c.landed_at <= watermark)
-        answers, low, high = _answers(connection, query, columns)
-        late = _read(connection, select(assignment.c.id).where(assignment.c.state == LATE), {"id": pl.Int64})
+        late = _read(connection, select(assignment.c.id).where(assignment.c.state == LATE), {"id": pl.Int64})["id"]
         pairs = _pairs(connection)
         raters = _read(connection, select(*rater.c["id", "name", "attributes"]), _RATER)
         exclusions = exclusions_at(connection, watermark)
-    answers = answers.select(
-        pl.exclude("assignment_id", "pair_id", "rater_id"),
-        pair_row=pairs["id"].search_sorted(answers["pair_id"]).cast(pl.UInt32),
-        rater_row=raters["id"].search_sorted(answers["rater_id"]).cast(pl.UInt32),
-        late=answers["assignment_id"].is_in(late["id"].implode()).fill_null(value=False),
-    )
+        parts, low, high = [], 0, 0
+        query = select(*answer.c[tuple(columns)]).where(answer.c.landed_at <= watermark)
+        for page in _pages(connection, query, columns):
+            low += int((page["mark"] & (2**HALF - 1)).sum())
+            high += int((page["mark"] // 2**HALF).sum())
+            parts.append(_narrow(page, pairs["id"], raters["id"], late))
+    nothing = _narrow(pl.DataFrame(schema=columns), pairs["id"], raters["id"], late)
+    answers = pl.concat([nothing, *parts])
+    del parts
     version = version_of(answers.height, low, high, exclusions)
     order, sorted_columns = answers["rating_id"].arg_sort(), []
     for name in answers.columns:  # one by one, so that never all columns are there twice
@@ -100,14 +103,14 @@ def stored_answers(store: RatingsStore, watermark: datetime, *, extra: bool = Fa
     return StoredAnswers(version, pl.DataFrame(sorted_columns), pairs, raters, exclusions)
 
 
-def _answers(connection: Connection, query: "Select[Any]", schema: Mapping[str, Any]) -> tuple[pl.DataFrame, int, int]:
-    """Answers without `id` and `mark`, and the sums of the halves of their marks."""
-    parts, low, high = [pl.DataFrame(schema=schema).drop("id", "mark")], 0, 0
-    for page in _pages(connection, query, schema):
-        low += int((page["mark"] & (2**HALF - 1)).sum())
-        high += int((page["mark"] // 2**HALF).sum())
-        parts.append(page.drop("id", "mark"))
-    return pl.concat(parts), low, high
+def _narrow(page: pl.DataFrame, pairs: pl.Series, raters: pl.Series, late: pl.Series) -> pl.DataFrame:
+    """Answers with rows in the place of the sorted ids of pairs and raters."""
+    return page.select(
+        pl.exclude("id", "mark", "assignment_id", "pair_id", "rater_id"),
+        pair_row=pairs.search_sorted(page["pair_id"]).cast(pl.UInt32),
+        rater_row=raters.search_sorted(page["rater_id"]).cast(pl.UInt32),
+        late=page["assignment_id"].is_in(late.implode()).fill_null(value=False),
+    )
 
 
 def _pairs(connection: Connection) -> pl.DataFrame:
@@ -159,7 +162,7 @@ def _told(column: "ColumnElement[Any]", postgres: bool) -> "ColumnElement[Any]":
 
 
 def _parsed(lines: str, schema: Mapping[str, Any]) -> pl.DataFrame:
-    told = {name: _JSON.get(kind, kind) for name, kind in schema.items()}
+    told = {name: pl.String if isinstance(kind, pl.Enum) else _JSON.get(kind, kind) for name, kind in schema.items()}
     frame = pl.read_ndjson(io.BytesIO(lines.encode()), schema=told)
     times = [
         pl.col(name).str.to_datetime(_TIMES, time_unit="us", time_zone="UTC")
