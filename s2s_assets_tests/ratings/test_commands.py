@@ -4,12 +4,16 @@ import json
 import shutil
 from pathlib import Path
 
+import numpy as np
+import polars as pl
 import pytest
 from click.testing import CliRunner, Result
 
+from s2s_assets.audio import Clip, encode_flac
 from s2s_assets.cli import main
 from s2s_assets.ratings import RatingsStore, upsert_tasks
-from s2s_assets.storage import open_engine
+from s2s_assets.storage import StudyStore, open_engine, open_store
+from s2s_assets.study import load_study
 
 DEMO = Path(__file__).resolve().parents[2] / "studies" / "demo"
 
@@ -148,3 +152,38 @@ def test_an_admin_link_opens_and_is_ended(environment) -> None:
     assert run(environment, "admin", "--url", "http://here:1").stdout.startswith("http://here:1/admin/open/")
     assert json.loads(run(environment, "admin", "--end", "--json").stdout) == {"closed": 3}
     assert "0 admin links closed" in run(environment, "admin", "--end").stdout
+
+
+def test_a_rater_is_forgotten_and_a_list_reconciled(environment, answers, tmp_path) -> None:
+    words = ("--columns", "prompt=item,rater=worker", "--scores", "left=2")
+    run(environment, "import", answers, *words)
+    decision = ("--by", "ada", "--reason", "asked by mail", "--json")
+    assert json.loads(run(environment, "forget", "r", *decision).stdout) == {
+        "name": "forgotten-1", "answers": 1, "tasks": 0, "sittings": 0
+    }  # fmt: skip
+    again = run(environment, "forget", "r", *decision)
+    assert again.exit_code == 2
+    assert "no rater has this name" in again.stderr
+    listed = tmp_path / "prolific.csv"
+    listed.write_text("Submission id,Participant id,Status,Completion code\ns,p,AWAITING REVIEW,CODE\n")
+    told = json.loads(run(environment, "reconcile", listed, "--json").stdout)
+    assert told["counts"] == {"full": 0, "screened": 0, "review": 0, "nothing": 1}
+    assert "nobody came with this submission's id" in run(environment, "reconcile", listed).stdout
+
+
+def test_a_project_is_written_from_what_the_store_holds(environment, plan_of, media_of, tmp_path) -> None:
+    refused = run(environment, "project", "label-studio", "--out", tmp_path / "project")
+    assert refused.exit_code == 2
+    assert "no slot is free" in refused.stderr
+    home = Path(environment["S2S_HOME"])
+    store = StudyStore(open_store(f"file:{home / 'store'}"), load_study(Path(environment["S2S_STUDY"])).study.study)
+    sound = encode_flac(Clip(np.full((2400, 1), 0.1), 24_000), 24)
+    heard = media_of(plan_of(prompts=1, configs=2)).with_columns(blob=pl.lit(store.put_blob(sound, "flac")))
+    database = RatingsStore(open_engine(f"sqlite:///{home / 'ratings.sqlite'}"), store.study)
+    upsert_tasks(database, plan_of(prompts=1, configs=2), heard)
+    done = run(environment, "project", "potato", "--out", tmp_path / "project", "--json")
+    assert json.loads(done.stdout) == {"out": str(tmp_path / "project"), "tasks": 2, "projects": 1, "clips": 1}
+    votes = tmp_path / "votes.csv"
+    votes.write_text("instance_id,user_id,overall\npair-0-0-1.0,ada,B is better\n")
+    brought = json.loads(run(environment, "import", votes, "--from", "potato", "--json").stdout)
+    assert brought["inserted"] == 1
