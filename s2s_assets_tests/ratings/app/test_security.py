@@ -332,9 +332,9 @@ def test_a_panels_preview_is_nobody(lab, visit) -> None:
 
 def test_too_many_requests_wait(lab, visit) -> None:
     nobody = visit("")
-    codes = [nobody.get("/i/guess").status_code for _ in range(140)]
-    assert codes[0] == 404
-    assert codes[-1] == 429
+    answers = (nobody.get("/i/guess").status_code for _ in range(2000))  # turns come back while it asks
+    assert next(answers) == 404
+    assert 429 in answers
 
 
 def test_a_bucket_fills_with_time_and_forgets_who_is_gone() -> None:
