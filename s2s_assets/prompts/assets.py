@@ -8,25 +8,13 @@ import dagster as dg
 import polars as pl
 
 from s2s_assets.audio import read_audio_file
-from s2s_assets.orchestration import (
-    OWNERS,
-    Reviews,
-    Stage,
-    StageEvent,
-    StudyResource,
-    markdown_table,
-    preview,
-    run_stage,
-    settle,
-)
+from s2s_assets.orchestration import OWNERS, Stage, StageEvent, StudyResource, markdown_table, preview, run_stage
 from s2s_assets.prompts import (
     NORMALIZED_METHOD_VERSION,
     RECORDED_METHOD_VERSION,
     normalize_prompts,
     prompts_without_take,
     record_prompts,
-    recorded_level,
-    verdicts_level,
 )
 from s2s_assets.prompts.checks import NORMALIZED_SPECS, RECORDED_SPECS, normalized_checks, recorded_checks
 from s2s_assets.storage import Table
@@ -71,20 +59,17 @@ def _describe_recorded(frame: pl.DataFrame, folder: StudyFolder) -> Mapping[str,
 
 
 @dg.asset(
-    deps=["recording_verdicts"],
     group_name="prompts",
     kinds={"python", "parquet"},
     owners=OWNERS,
     code_version=RECORDED_METHOD_VERSION,
     check_specs=RECORDED_SPECS,
 )
-def recorded_prompts(
-    context: dg.AssetExecutionContext, study: StudyResource, reviews: Reviews
-) -> Generator[StageEvent, None, None]:
+def recorded_prompts(context: dg.AssetExecutionContext, study: StudyResource) -> Generator[StageEvent, None, None]:
     """All recordings with automated measures and human verdicts; one selected take a script, with the reason."""
     folder = study.folder()
     study.claim(context.instance, folder.study)
-    store, verdicts = study.store(folder.study), reviews.verdicts()
+    store = study.store(folder.study)
     stage = Stage(
         asset="recorded_prompts",
         method_version=RECORDED_METHOD_VERSION,
@@ -93,7 +78,6 @@ def recorded_prompts(
             [s.model_dump(mode="json", exclude={"tags"}) | {"tags": sorted(s.tags)} for s in folder.scripts],
             _contents(folder),
             folder.study.qa.model_dump(mode="json"),
-            [verdict.model_dump(mode="json") for verdict in verdicts],
         ],
         compute=lambda: record_prompts(
             folder.scripts,
@@ -101,13 +85,11 @@ def recorded_prompts(
             lambda file: read_file(folder.recordings_dir / file),
             folder.study.qa,
             store.put_blob,
-            verdicts,
         ),
         checks=recorded_checks(folder.scripts),
         describe=lambda frame: _describe_recorded(frame, folder),
     )
-    table = yield from run_stage(context, store, stage)
-    settle(store, "recorded_prompts", None, verdicts_level(verdicts), table.version)
+    yield from run_stage(context, store, stage)
 
 
 def _describe_normalized(frame: pl.DataFrame, counts: Mapping[str, int]) -> Mapping[str, Any]:
@@ -153,5 +135,4 @@ def normalized_audio(
         checks=normalized_checks(folder.study.audio.target_lufs),
         describe=lambda frame: _describe_normalized(frame, counts),
     )
-    table = yield from run_stage(context, store, stage)
-    settle(store, "normalized_audio", None, recorded_level(recorded_prompts.version), table.version)
+    yield from run_stage(context, store, stage)

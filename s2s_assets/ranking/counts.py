@@ -53,6 +53,11 @@ class Selection:
         return self.strata * SCORES * len(self.pairs)
 
     @cached_property
+    def rated(self) -> Ints:
+        """Numbers of the configs in any pair, ascending."""
+        return np.flatnonzero(np.bincount(self.pairs.ravel()))
+
+    @cached_property
     def cell(self) -> Numbers:
         """(rows,) plane · P + pair."""
         return self.cell_of()
@@ -248,7 +253,7 @@ def problems(selection: Selection, labels: Sequence[str]) -> tuple[tuple[Problem
     Returns:
         Problems by the name of their first entity.
     """
-    names = sorted({labels[c] for c in np.unique(selection.pairs)})
+    names = sorted({labels[c] for c in selection.rated})
     number = {name: k for k, name in enumerate(names)}
     code = np.array([number.get(label, -1) for label in labels], np.int64)
     ends = code[selection.pairs]

@@ -109,8 +109,9 @@ def prepare(
     spec: FitSpec, selection: Selection, coded: CodedRatings, families: Mapping[str, str]
 ) -> tuple[Prepared, ...]:
     """Pool a board's selection by entity and fit each component."""
-    present = set(np.unique(selection.pairs).tolist())
-    labels = [entity_of(c, spec.by, families) if k in present else "" for k, c in enumerate(coded.configs)]
+    labels = [""] * len(coded.configs)
+    for k in selection.rated.tolist():
+        labels[k] = entity_of(coded.configs[k], spec.by, families)
     parts, n_within = problems(selection, labels)
     if sum(part.counts.sum() for part in parts) < spec.min_ratings:
         return ()

@@ -179,6 +179,18 @@ def starting_thresholds(layout: Layout, totals: Floats) -> Floats:
     return np.concatenate(parts) if parts else np.zeros((0, totals.shape[1]))
 
 
+def starting_strengths(terms: Terms, thresholds: Floats) -> Floats:
+    """(E,) one Newton step from equal strengths with thresholds (T,) held: there each edge has one share for all pairs.
+
+    For one data set (B = 1) whose pairs connect its entities; the mean is 0.
+    """
+    total, share = terms.total[..., 0], 1.0 / (1.0 + np.exp(terms.layout.edges @ thresholds))
+    slope, weight = terms.fall[:, 0] - share @ total, (share * (1.0 - share)) @ total
+    n = terms.incidence.shape[0]
+    information = laplacian(terms.pairs, as_batch(weight), n)[..., 0]
+    return np.asarray(np.linalg.solve(information + information.trace() / n**2, terms.incidence @ slope), np.float64)
+
+
 def log_likelihood(terms: Terms, strengths: Floats, thresholds: Floats) -> float:
     """ℓ of one data set (B = 1) at strengths (E,) and thresholds (T,)."""
     difference = strengths[terms.pairs[:, 0]] - strengths[terms.pairs[:, 1]]

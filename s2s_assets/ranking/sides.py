@@ -32,7 +32,7 @@ from s2s_assets.ranking.likelihood import (
     terms_of,
     used_magnitudes,
 )
-from s2s_assets.ranking.ordinal import SINGULAR, Maximum, maximise
+from s2s_assets.ranking.ordinal import SINGULAR, Maximum, all_equal, maximise
 from s2s_assets.study import Floats, Ints
 
 _FLAT = 1e-11
@@ -167,7 +167,7 @@ def _fit(problem: Problem, layout: Layout, start: Floats) -> tuple[Terms, Maximu
     terms = terms_of(problem, both_sides(layout), as_batch(problem.counts))
     if not len(layout.below) or separation(terms) is not None:
         return None
-    return terms, maximise(terms, start)
+    return terms, maximise(terms, all_equal(terms, start))
 
 
 def _rank(found: Maximum) -> int:
