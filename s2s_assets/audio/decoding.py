@@ -1,10 +1,11 @@
 """Bytes to samples: what a file holds decides how it is read, never its name.
 
-WAV (sizes repaired first), AIFF, AU, CAF, FLAC and Ogg Vorbis are read by libsndfile; MP3, AAC, MP4, WebM and Opus by
-ffmpeg. Integer formats are scaled by 2^(bits - 1), so that the most negative code is -1. A file is read until it ends,
+WAV (sizes repaired first), AIFF, AU, CAF, FLAC and Ogg Vorbis are read by libsndfile; MP3, AAC, MP4, WebM, Opus and FLAC in
+Ogg by ffmpeg. Integer formats are scaled by 2^(bits - 1), so that the most negative code is -1. A file is read until it ends,
 not for as many frames as its header claims.
 """
 
+import codecs
 import io
 import stat
 from dataclasses import replace
@@ -15,10 +16,12 @@ import soundfile as sf
 
 from s2s_assets.audio import ffmpeg
 from s2s_assets.audio.clip import FULL_SCALE_16_BIT, Clip, Samples
-from s2s_assets.audio.flac import take_out_claim, without_id3
+from s2s_assets.audio.flac import take_out_claim
+from s2s_assets.audio.framing import after_id3, least_frames
 from s2s_assets.audio.riff import HEADER_SIZE, repair_sizes
 from s2s_assets.study import AudioError
 
+_OGG_BY_FFMPEG = (b"OpusHead", b"\x7fFLAC")
 _SNDFILE_MAGIC = (b"RIFF", b"RIFX", b"RF64", b"riff", b"fLaC", b"OggS", b"FORM", b".snd", b"caff")
 _FULL_SCALE = {"PCM_U8": 1 - 2**-7, "PCM_S8": 1 - 2**-7, "ULAW": 32124 / 32768, "ALAW": 32256 / 32768}
 _BLOCK_FRAMES = 1 << 18
@@ -44,7 +47,7 @@ def read_audio_file(path: Path) -> bytes:
 def decode(data: bytes, name: str) -> Clip:
     """Decode a whole audio file; `name` says in messages which one.
 
-    Warnings: `header_size` (the header claimed another length), `trailing_bytes` (see `riff`), `decoder_errors` (see
+    Warnings: `header_size` (a header, or an Ogg file's last page, claimed another length), `trailing_bytes` (see `riff`), `decoder_errors` (see
     `ffmpeg`).
 
     Raises:
@@ -59,19 +62,28 @@ def decode(data: bytes, name: str) -> Clip:
 
 
 def _decode(data: bytes) -> Clip:
-    data = without_id3(data)
+    rest = after_id3(data)
+    if rest is not None and (rest.startswith(_SNDFILE_MAGIC) or _ffmpeg_demuxer(rest) is not None):
+        data = rest
+    flac = take_out_claim(data)
+    if flac is not None:
+        clip = _read(flac.data, ())
+        lied = flac.claimed_frames not in (0, len(clip.samples))
+    else:
+        clip = _read_unclaimed(data)
+        lied = len(clip.samples) < least_frames(data)
+    return replace(clip, warnings=(*clip.warnings, HEADER_SIZE)) if lied else clip
+
+
+def _read_unclaimed(data: bytes) -> Clip:
+    """Read anything but FLAC."""
     demuxer = _ffmpeg_demuxer(data)
     if demuxer is not None:
         wav, warnings = ffmpeg.to_wav(data, demuxer)
         return _read(repair_sizes(wav).data, warnings)
     if not data.startswith(_SNDFILE_MAGIC):
         raise AudioError(_what_else(data))
-    flac = take_out_claim(data)
-    if flac is None:
-        return _read(*repair_sizes(data))
-    clip = _read(flac.data, ())
-    lied = flac.claimed_frames not in (0, len(clip.samples))
-    return replace(clip, warnings=(HEADER_SIZE,)) if lied else clip
+    return _read(*repair_sizes(data))
 
 
 class _Stream(sf.SoundFile):  # type: ignore[misc]
@@ -112,7 +124,7 @@ def _ffmpeg_demuxer(data: bytes) -> str | None:
         return "mov"
     if data.startswith(b"\x1a\x45\xdf\xa3"):
         return "matroska"
-    if data.startswith(b"OggS") and b"OpusHead" in data[:256]:
+    if data.startswith(b"OggS") and any(head in data[:256] for head in _OGG_BY_FFMPEG):
         return "ogg"
     if data.startswith(b"ID3"):
         return "mp3"
@@ -123,7 +135,7 @@ def _ffmpeg_demuxer(data: bytes) -> str | None:
 
 def _what_else(data: bytes) -> str:
     """Why bytes of no known audio format are refused."""
-    head = data[:200].lstrip().lower()
+    head = data[:200].removeprefix(codecs.BOM_UTF8).lstrip().lower()
     if not data:
         return "an empty file"
     if head.startswith((b"<!doctype html", b"<html", b"<?xml", b"<")):

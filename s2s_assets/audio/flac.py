@@ -9,7 +9,6 @@ from typing import NamedTuple
 _STREAMINFO_FIELDS = slice(18, 26)
 """Rate (20 bits), channels (3), bits a sample (5) and total samples (36), big-endian."""
 _TOTAL_MASK = (1 << 36) - 1
-_ID3_HEADER = 10
 
 
 class Unclaimed(NamedTuple):
@@ -27,12 +26,3 @@ def take_out_claim(data: bytes) -> Unclaimed | None:
     cleared = bytearray(data)
     cleared[_STREAMINFO_FIELDS] = (fields & ~_TOTAL_MASK).to_bytes(8, "big")
     return Unclaimed(bytes(cleared), fields & _TOTAL_MASK)
-
-
-def without_id3(data: bytes) -> bytes:
-    """A FLAC file without the ID3 tag that some programs put before it; any other file as it is."""
-    if not data.startswith(b"ID3") or len(data) < _ID3_HEADER:
-        return data
-    size = sum((byte & 0x7F) << shift for byte, shift in zip(data[6:10], (21, 14, 7, 0), strict=True))
-    rest = data[_ID3_HEADER + size :]
-    return rest if rest.startswith(b"fLaC") else data

@@ -5,6 +5,9 @@ chunk whose size is 0 or more than the file holds is taken to reach to the end o
 by well-formed chunks up to the end is believed: that file has no audio. A writer that was cut off may leave a size from
 long before its end: where more bytes follow the claimed audio than it has, and they are neither chunks nor a tag, they are
 audio too.
+
+RIFX is RIFF with big-endian numbers. RF64 keeps the sizes in 64 bits in a chunk `ds64`; where they are untrue, the file
+becomes a plain RIFF.
 """
 
 import struct
@@ -12,7 +15,11 @@ from typing import NamedTuple
 
 HEADER_SIZE = "header_size"
 TRAILING_BYTES = "trailing_bytes"
-_CHUNK = struct.Struct("<4sI")
+_CHUNK = {b"RIFF": struct.Struct("<4sI"), b"RF64": struct.Struct("<4sI"), b"RIFX": struct.Struct(">4sI")}
+"""Name and size of a chunk, by the file's own name."""
+_CHUNK_HEADER = 8
+_UNKNOWN = 0xFFFFFFFF
+_DS64_DATA_SIZE = slice(8, 16)
 _TAGS = (b"TAG", b"ID3", b"APETAGEX")
 """How the tags that some programs append begin."""
 
@@ -36,13 +43,19 @@ def repair_sizes(data: bytes) -> Repaired:
     start, claimed = found
     held = len(data) - start
     if claimed > held or _understated(data, start, claimed):
-        fixed = bytearray(data)
-        fixed[4:8] = struct.pack("<I", min(len(data) - 8, 0xFFFFFFFF))
-        fixed[start - 4 : start] = struct.pack("<I", min(held, 0xFFFFFFFF))
-        return Repaired(bytes(fixed), (HEADER_SIZE,))
+        return Repaired(_with_sizes(data, start, held), (HEADER_SIZE,))
     end = start + claimed + claimed % 2
-    strays = len(data) - end >= _CHUNK.size and not _are_chunks(data, end)
+    strays = len(data) - end >= _CHUNK_HEADER and not _are_chunks(data, end)
     return Repaired(data, (TRAILING_BYTES,) if strays else ())
+
+
+def _with_sizes(data: bytes, start: int, held: int) -> bytes:
+    """The file with its own size and that of its `data` chunk set right."""
+    fixed, chunk = bytearray(data), _CHUNK[data[:4]]
+    name = b"RIFF" if data[:4] == b"RF64" else data[:4]
+    chunk.pack_into(fixed, 0, name, min(len(data) - _CHUNK_HEADER, _UNKNOWN))
+    chunk.pack_into(fixed, start - _CHUNK_HEADER, b"data", min(held, _UNKNOWN))
+    return bytes(fixed)
 
 
 def _understated(data: bytes, start: int, claimed: int) -> bool:
@@ -56,25 +69,29 @@ def _understated(data: bytes, start: int, claimed: int) -> bool:
 
 def _find_data(data: bytes) -> tuple[int, int] | None:
     """Where the payload of the first `data` chunk starts, and the size that its header claims."""
-    if data[:4] != b"RIFF" or data[8:12] != b"WAVE":
+    chunk = _CHUNK.get(data[:4])
+    if chunk is None or data[8:12] != b"WAVE":
         return None
-    at = 12
-    while at + _CHUNK.size <= len(data):
-        name, size = _CHUNK.unpack_from(data, at)
-        at += _CHUNK.size
+    at, long_size = 12, _UNKNOWN
+    while at + _CHUNK_HEADER <= len(data):
+        name, size = chunk.unpack_from(data, at)
+        at += _CHUNK_HEADER
         if name == b"data":
-            return at, size
+            return at, long_size if size == _UNKNOWN else size
+        if name == b"ds64":
+            long_size = int.from_bytes(data[at:][_DS64_DATA_SIZE], "little")
         at += size + size % 2
     return None
 
 
 def _are_chunks(data: bytes, at: int) -> bool:
     """Whether everything from `at` to the end is whole chunks with printable names."""
+    chunk = _CHUNK[data[:4]]
     while at < len(data):
-        if at + _CHUNK.size > len(data):
+        if at + _CHUNK_HEADER > len(data):
             return False
-        name, size = _CHUNK.unpack_from(data, at)
+        name, size = chunk.unpack_from(data, at)
         if not all(0x20 <= byte < 0x7F for byte in name):
             return False
-        at += _CHUNK.size + size + size % 2
+        at += _CHUNK_HEADER + size + size % 2
     return at - len(data) <= 1

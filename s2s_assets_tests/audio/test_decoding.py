@@ -71,6 +71,34 @@ def test_a_wav_header_that_lies_is_read_to_the_true_end(wav, babble, size, exten
     assert pcm_sha256(lying) == pcm_sha256(honest)
 
 
+def as_rf64(wav, data_size):
+    """The file as RF64, its sizes in a chunk `ds64`."""
+    sizes = b"ds64" + struct.pack("<IQQQI", 28, 0, data_size, 0, 0)
+    return b"RF64\xff\xff\xff\xffWAVE" + sizes + wav[12:36] + b"data\xff\xff\xff\xff" + wav[44:]
+
+
+@pytest.mark.parametrize(
+    ("size", "warnings"), [(48000, ()), (0, ("header_size",)), (10**9, ("header_size",)), (2**40, ("header_size",))]
+)
+def test_an_rf64_whose_long_size_lies_is_read_to_its_end(wav, babble, size, warnings):
+    clip = decode(as_rf64(wav(babble(1.0)), size), "x")
+    assert clip.warnings == warnings
+    assert pcm_sha256(clip) == pcm_sha256(decode(wav(babble(1.0)), "x"))
+
+
+@pytest.mark.parametrize(
+    ("size", "warnings"), [(None, ()), (0, ("header_size",)), (0xFFFFFFFF, ("header_size",)), (100, ("header_size",))]
+)
+def test_a_big_endian_wav_is_read_to_its_end(wav, babble, size, warnings):
+    honest = wav(babble(1.0))
+    form = struct.pack(">4sIHHIIHH", b"fmt ", 16, 1, 1, 24000, 48000, 2, 16)
+    codes = np.frombuffer(honest[44:], "<i2").astype(">i2").tobytes()
+    data = struct.pack(">4sI", b"data", len(codes) if size is None else size) + codes
+    clip = decode(struct.pack(">4sI", b"RIFX", 4 + len(form) + len(data)) + b"WAVE" + form + data, "x")
+    assert clip.warnings == warnings
+    assert pcm_sha256(clip) == pcm_sha256(decode(honest, "x"))
+
+
 def test_a_lying_header_after_other_chunks_is_found(wav, babble):
     listed = b"LIST" + struct.pack("<I", 5) + b"INFO!\0"
     honest = wav(babble(1.0), size=0)
@@ -108,7 +136,7 @@ def test_a_tag_after_little_audio_is_no_audio(wav, babble):
 @given(st.binary(max_size=200))
 def test_repairing_never_fails_and_leaves_other_files_alone(data):
     repaired = repair_sizes(data)
-    if not data.startswith(b"RIFF"):
+    if not data.startswith((b"RIFF", b"RIFX", b"RF64")):
         assert repaired == (data, ())
     assert len(repair_sizes(b"RIFF\0\0\0\0WAVE" + data).data) == 12 + len(data)
 
@@ -121,9 +149,56 @@ def test_a_flac_of_unknown_or_wrong_length_is_read_to_its_end(babble, claimed, w
     assert (len(clip.samples), clip.warnings) == (24000, warnings)
 
 
-def test_a_flac_behind_an_id3_tag_is_a_flac(babble):
-    flac = coded(babble(1.0), 24000, "FLAC", "PCM_16")
-    assert decode(b"ID3\x04\0\0\0\0\0\x0a" + b"\0" * 10 + flac, "x").duration_s == 1.0
+ID3 = b"ID3\x04\0\0\0\0\0\x0a" + b"\0" * 10
+
+
+def test_a_flac_or_wav_behind_an_id3_tag_is_what_it_is(wav, babble):
+    assert decode(ID3 + coded(babble(1.0), 24000, "FLAC", "PCM_16"), "x").duration_s == 1.0
+    assert decode(ID3 + wav(babble(1.0)), "x").duration_s == 1.0
+
+
+def encoded(program, tmp_path, source, options, name):
+    """A file as ffmpeg writes it."""
+    (tmp_path / "x.wav").write_bytes(source)
+    subprocess.run([program, "-v", "error", "-y", "-i", "x.wav", *options.split(), name], check=True, cwd=tmp_path)
+    return (tmp_path / name).read_bytes()
+
+
+def test_aac_behind_an_id3_tag_is_aac(system_program, tmp_path, wav, babble):
+    aac = encoded(system_program("ffmpeg"), tmp_path, wav(babble(1.0)), "-c:a aac", "x.aac")
+    assert pcm_sha256(decode(ID3 + aac, "x")) == pcm_sha256(decode(aac, "x"))
+
+
+def test_flac_in_ogg_is_read_exactly(system_program, tmp_path, wav, babble):
+    ogg = encoded(system_program("ffmpeg"), tmp_path, wav(babble(1.0)), "-c:a flac", "x.ogg")
+    assert pcm_sha256(decode(ogg, "x")) == pcm_sha256(decode(wav(babble(1.0)), "x"))
+
+
+@pytest.mark.parametrize(
+    ("options", "name"),
+    [
+        ("-c:a libopus -page_duration 200000", "x.opus"),
+        ("-c:a libvorbis -page_duration 200000", "x.ogg"),
+        ("-c:a libmp3lame", "x.mp3"),
+        ("-c:a libmp3lame -ar 44100", "x.mp3"),
+    ],
+)
+def test_a_file_that_was_cut_off_says_so(system_program, tmp_path, wav, babble, options, name):
+    whole = encoded(system_program("ffmpeg"), tmp_path, wav(babble(4.0)), options, name)
+    assert decode(whole, "x").warnings == ()
+    part = decode(whole[: len(whole) * 6 // 10], "x")
+    assert part.warnings[-1:] == ("header_size",)
+    assert 1.0 < part.duration_s < 3.5
+
+
+def test_a_damaged_page_of_an_ogg_file_does_not_go_unseen(babble):
+    ogg = bytearray(coded(babble(8.0), 24000, "OGG", "VORBIS"))
+    assert decode(bytes(ogg), "x").warnings == ()
+    middle = len(ogg) // 2
+    ogg[middle : middle + 40] = b"\xaa" * 40
+    damaged = decode(bytes(ogg), "x")
+    assert damaged.duration_s < 8.0
+    assert damaged.warnings == ("header_size",)
 
 
 def test_the_ending_of_a_name_does_not_matter(wav, babble):
@@ -135,6 +210,7 @@ def test_the_ending_of_a_name_does_not_matter(wav, babble):
     [
         (b"", "an empty file"),
         (b"<!doctype html><html><body>502 Bad Gateway</body></html>", "HTML"),
+        (b"\xef\xbb\xbf<html><body>404</body></html>", "HTML"),
         (b'  {"error": {"message": "no"}}', "JSON"),
         (b"hello, this is no audio at all", "no known audio format"),
         (b"RIFF\x24\0\0\0WAVE", "cannot be decoded"),
