@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Any
 
 import click
-from rich.markup import escape
 from rich.table import Table
 
 from s2s_assets.audio.clip import Clip
@@ -16,7 +15,7 @@ from s2s_assets.audio.measures import Measures, measure
 from s2s_assets.audio.naming import OutputNames, make_folder, write_whole
 from s2s_assets.audio.normalization import normalize
 from s2s_assets.study import AudioError, AudioTarget, InputError
-from s2s_assets.study.console import emit, guard, json_option, people, progress
+from s2s_assets.study.console import emit, guard, json_option, people, progress, whole
 
 Row = dict[str, Any]
 _REFUSED: Row = {field.name: None for field in fields(Measures)} | {"warnings": []}
@@ -130,10 +129,10 @@ def _show(rows: list[Row], as_json: bool, columns: dict[str, str]) -> None:
     table = Table(box=None)
     for title in columns.values():
         table.add_column(title, justify="right", no_wrap=True)
-    table.add_column("file", overflow="fold")
+    table.add_column("file", no_wrap=True)
     for row in rows:
-        table.add_row(*(_cell(row[key]) for key in columns), escape(row["file"]))
-    people.print(table)
+        table.add_row(*(_cell(row[key]) for key in columns), row["file"])
+    people.print(whole(table))
     for row in rows:
         for note in [row["reason"]] if row["reason"] else row["warnings"]:
             people.print(f"{row['file']}: {note}")

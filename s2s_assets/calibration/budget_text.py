@@ -1,6 +1,5 @@
 """A budget as tables and words for the terminal."""
 
-import sys
 from collections.abc import Iterator
 
 from rich.table import Table
@@ -8,7 +7,7 @@ from rich.table import Table
 from s2s_assets.calibration.budget import Choice, Point
 from s2s_assets.calibration.budget_files import Budget, effects, widest
 from s2s_assets.study import plural
-from s2s_assets.study.console import people
+from s2s_assets.study.console import people, whole
 
 _EFFECTS = {
     "raters": "rater",
@@ -90,9 +89,7 @@ def _table(found: Budget) -> Table:
     for choice in found.choices:
         at = [_shown(point, shown) for point in choice.points][: len(given)]
         table.add_row(f"{choice.raters:,}", f"{choice.prompts:,}", *at, *(_needed(choice, power) if asked else [""]))
-    # as wide as it is, also where the output is piped or the window narrow
-    table.width = people.measure(table, options=people.options.update(max_width=sys.maxsize)).maximum
-    return table
+    return whole(table)
 
 
 def _shown(point: Point | None, what: str) -> str:

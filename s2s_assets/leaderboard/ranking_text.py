@@ -1,6 +1,5 @@
 """A ranking as tables and words for the terminal."""
 
-import sys
 import textwrap
 from collections.abc import Iterator, Sequence
 from itertools import groupby
@@ -21,7 +20,7 @@ from s2s_assets.ranking import (
     within_models,
 )
 from s2s_assets.study import plural
-from s2s_assets.study.console import people
+from s2s_assets.study.console import people, whole
 
 _NAMED = 8
 """Entities up to which those who beat others are named; above, ranks stand for them."""
@@ -104,9 +103,7 @@ def _table(fit: BoardFit, intervals: BoardIntervals) -> Table:
     table.add_column("entity", no_wrap=True)
     for entity, interval in zip(fit.entities, intervals.entities, strict=True):
         table.add_row(*_cells(entity, interval, sliced))
-    # as wide as it is: a name stays whole, also where the output is piped or the window narrow
-    table.width = people.measure(table, options=people.options.update(max_width=sys.maxsize)).maximum
-    return table
+    return whole(table)
 
 
 def _cells(entity: EntityFit, interval: EntityInterval, sliced: bool) -> tuple[str, ...]:

@@ -3,7 +3,7 @@
 from s2s_assets.audio import METHOD_VERSION as NORMALIZED_METHOD_VERSION
 from s2s_assets.prompts.normalized import normalize_prompts
 from s2s_assets.prompts.recorded import METHOD_VERSION as RECORDED_METHOD_VERSION
-from s2s_assets.prompts.recorded import prompts_without_take, record_prompts
+from s2s_assets.prompts.recorded import prompts_without_take, read_recording, record_prompts
 from s2s_assets.prompts.schema import NORMALIZED_AUDIO, RECORDED_PROMPTS
 
 __all__ = [
@@ -13,5 +13,6 @@ __all__ = [
     "RECORDED_PROMPTS",
     "normalize_prompts",
     "prompts_without_take",
+    "read_recording",
     "record_prompts",
 ]

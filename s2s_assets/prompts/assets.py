@@ -1,33 +1,23 @@
 """`recorded_prompts`, `normalized_audio`: from the study folder's recordings to the audio that every model hears."""
 
 from collections.abc import Generator, Mapping
-from pathlib import Path
 from typing import Any
 
 import dagster as dg
 import polars as pl
 
-from s2s_assets.audio import read_audio_file
 from s2s_assets.orchestration import OWNERS, Stage, StageEvent, StudyResource, markdown_table, preview, run_stage
 from s2s_assets.prompts import (
     NORMALIZED_METHOD_VERSION,
     RECORDED_METHOD_VERSION,
     normalize_prompts,
     prompts_without_take,
+    read_recording,
     record_prompts,
 )
 from s2s_assets.prompts.checks import NORMALIZED_SPECS, RECORDED_SPECS, normalized_checks, recorded_checks
 from s2s_assets.storage import Table
 from s2s_assets.study import StudyFolder, sha256_hex
-
-
-def read_file(path: Path) -> bytes | None:
-    """A recording's bytes; None where there is no such file.
-
-    Raises:
-        AudioError: something else than a regular file has that name.
-    """
-    return read_audio_file(path) if path.exists() else None
 
 
 def _contents(folder: StudyFolder) -> list[Any]:
@@ -82,7 +72,7 @@ def recorded_prompts(context: dg.AssetExecutionContext, study: StudyResource) ->
         compute=lambda: record_prompts(
             folder.scripts,
             folder.recordings,
-            lambda file: read_file(folder.recordings_dir / file),
+            lambda file: read_recording(folder.recordings_dir / file),
             folder.study.qa,
             store.put_blob,
         ),

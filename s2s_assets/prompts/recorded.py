@@ -4,12 +4,12 @@ import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from pathlib import PurePosixPath
+from pathlib import Path, PurePosixPath
 from typing import Any
 
 import polars as pl
 
-from s2s_assets.audio import Measures, decode, measure
+from s2s_assets.audio import Measures, decode, measure, read_audio_file
 from s2s_assets.prompts.qa import qa_reasons
 from s2s_assets.prompts.schema import MEASURES, RECORDED_PROMPTS
 from s2s_assets.prompts.selection import Take, select
@@ -30,6 +30,15 @@ class _Heard:
     reason: str | None
     """Why it has no measures."""
     qa_reasons: tuple[str, ...]
+
+
+def read_recording(path: Path) -> bytes | None:
+    """A recording's bytes; None where there is no such file.
+
+    Raises:
+        AudioError: something else than a regular file has that name.
+    """
+    return read_audio_file(path) if path.exists() else None
 
 
 def record_prompts(

@@ -1,13 +1,14 @@
 """What is left to send, how long it will take and about what it will cost, before anything is sent.
 
 An exchange takes its prompt's duration at the study's pace and the wait until its answer is over. A provider's exchanges
-run side by side up to its limit, and no faster than its rate; providers run side by side. Costs are what the config's
+run side by side up to its limit, and no faster than its rate; providers run side by side. Before there is normalized audio
+the prompts are the selected recordings as they are. Costs are what the config's
 stored answers cost on average, else the price table's for an answer of 15 s; where no price is known, none is given.
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal, TypeAlias
 
 import polars as pl
 
@@ -19,6 +20,8 @@ from s2s_assets.responses.spending import Ledger
 from s2s_assets.responses.table import wanted
 from s2s_assets.storage import StudyStore
 from s2s_assets.study import Config, Provider, Study, StudyError
+
+PromptsFrom: TypeAlias = Literal["normalized_audio", "recorded_prompts"]
 
 
 @dataclass(frozen=True)
@@ -62,6 +65,9 @@ class Estimate:
     """What a study's responses still need."""
 
     price_table: str
+    prompts: int
+    prompts_from: PromptsFrom
+    """The table that says what they are: `normalized_audio`, or `recorded_prompts` before there is one."""
     configs: tuple[ConfigEstimate, ...]
     providers: tuple[ProviderEstimate, ...]
 
@@ -70,6 +76,8 @@ class Estimate:
         configs = [{**c.__dict__, "unpriced": list(c.unpriced), "cost_usd": c.cost_usd} for c in self.configs]
         return {
             "price_table": self.price_table,
+            "prompts": self.prompts,
+            "prompts_from": self.prompts_from,
             "exchanges": sum(c.exchanges for c in self.configs),
             "duration_s": max((p.duration_s for p in self.providers), default=0.0),
             "cost_usd": _sum([c.cost_usd for c in self.configs if c.exchanges]),
@@ -78,14 +86,21 @@ class Estimate:
         }
 
 
-def estimate(study: Study, configs: Sequence[Config], prompts: pl.DataFrame, store: StudyStore) -> Estimate:
+def estimate(
+    study: Study,
+    configs: Sequence[Config],
+    prompts: pl.DataFrame,
+    store: StudyStore,
+    prompts_from: PromptsFrom = "normalized_audio",
+) -> Estimate:
     """Estimate the exchanges that some configs of a study still need.
 
     Args:
         study: pace, limits, budgets and prices.
         configs: those that are asked about.
-        prompts: table `normalized_audio`.
+        prompts: table `normalized_audio`, or what `expected_prompts` makes of `recorded_prompts`.
         store: where attempts are.
+        prompts_from: which of them.
 
     Raises:
         StoreError: a record that cannot be read.
@@ -95,7 +110,8 @@ def estimate(study: Study, configs: Sequence[Config], prompts: pl.DataFrame, sto
     rows = [_config(study, config, prompts, store) for config in configs]
     names = sorted({name for row in rows for name in row.costs})
     asked = [_provider(name, rows, study, ledger.spent_usd[name]) for name in names]
-    return Estimate(table.version, tuple(rows), tuple(asked))
+    known = int((prompts["status"] == "ok").sum())
+    return Estimate(table.version, known, prompts_from, tuple(rows), tuple(asked))
 
 
 def _config(study: Study, config: Config, prompts: pl.DataFrame, store: StudyStore) -> ConfigEstimate:

@@ -42,6 +42,16 @@ def expected_costs(stored: Attempts, tariff: Tariff, prompt_s: float) -> dict[st
     return {s: _mean([c["cost_usd"] for c in charges if c["stage"] == s], guess) for s, guess in guessed.items()}
 
 
+def expected_prompts(recorded: pl.DataFrame) -> pl.DataFrame:
+    """The prompts that the selected recordings of a table `recorded_prompts` will be once they are normalized.
+
+    Durations are as recorded: normalization cuts silence off the ends, so that a prompt may be shorter, never longer. The
+    hashes are the recordings' own, so that no stored response answers them.
+    """
+    columns = ("prompt", "status", "pcm_sha256", pl.col("source_blob").alias("audio_blob"), "duration_s")
+    return recorded.filter("selected", pl.col("status") == "ok").select(*columns)
+
+
 def mean_prompt_s(prompts: pl.DataFrame, missing: Sequence[Wanted]) -> float:
     """Mean duration of the prompts that are to be sent."""
     lengths = prompts.filter(pl.col("prompt").is_in([w.prompt for w in missing]))["duration_s"]

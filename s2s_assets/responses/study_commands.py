@@ -9,15 +9,17 @@ import click
 import polars as pl
 from rich.table import Table
 
+from s2s_assets.prompts import read_recording, record_prompts
 from s2s_assets.responses.attempts import stored_attempts
-from s2s_assets.responses.estimate import ConfigEstimate, Estimate, ProviderEstimate
+from s2s_assets.responses.estimate import ConfigEstimate, Estimate, PromptsFrom, ProviderEstimate
 from s2s_assets.responses.estimate import estimate as make_estimate
+from s2s_assets.responses.expected import expected_prompts
 from s2s_assets.responses.recollection import Answered, supersede
 from s2s_assets.responses.status import ConfigStatus, config_status
 from s2s_assets.responses.table import wanted
 from s2s_assets.storage import StudyStore, open_store
-from s2s_assets.study import Config, FreezeReader, InputError, Settings, StudyFolder, load_study
-from s2s_assets.study.console import emit, guard, json_option, people
+from s2s_assets.study import Config, FreezeReader, InputError, Settings, StudyFolder, load_study, sha256_hex
+from s2s_assets.study.console import emit, guard, json_option, people, progress, whole
 
 study_option = click.option("--study", type=click.Path(path_type=Path), help="Study folder; default S2S_STUDY.")
 configs_option = click.option(
@@ -45,6 +47,39 @@ class _Opened:
         """`normalized_audio` in force; None before there is one."""
         version = self.store.head("normalized_audio", None)
         return None if version is None else self.store.read_table("normalized_audio", None, version).frame
+
+    def recorded(self) -> pl.DataFrame:
+        """`recorded_prompts` in force; before there is one, what it would be by the study folder, without storing it."""
+        version = self.store.head("recorded_prompts", None)
+        if version is not None:
+            return self.store.read_table("recorded_prompts", None, version).frame
+        with progress("measuring recordings", len(self.folder.recordings)) as advance:
+
+            def read(file: str) -> bytes | None:
+                advance(1)
+                return read_recording(self.folder.recordings_dir / file)
+
+            study = self.folder.study
+            return record_prompts(
+                self.folder.scripts, self.folder.recordings, read, study.qa, lambda data, _: sha256_hex(data)
+            )
+
+    def prompts_to_send(self) -> tuple[pl.DataFrame, PromptsFrom]:
+        """`normalized_audio` in force; before there is one, what the selected recordings will be.
+
+        Raises:
+            InputError: there is no selected recording either.
+        """
+        prompts = self.prompts()
+        if prompts is not None:
+            return prompts, "normalized_audio"
+        expected = expected_prompts(self.recorded())
+        if expected.is_empty():
+            raise InputError(
+                f"study {self.folder.study.study!r}: no normalized audio yet, and no recording that passes its check, so "
+                "nothing is known of the prompts; add recordings to recordings.csv"
+            )
+        return expected, "recorded_prompts"
 
     def known_prompts(self) -> pl.DataFrame:
         """`normalized_audio` in force.
@@ -75,9 +110,13 @@ def _open(study: Path | None) -> _Opened:
 @json_option
 @guard
 def estimate(keys: tuple[str, ...], study: Path | None, as_json: bool) -> None:
-    """Say what is left to send, about how long it takes and what it costs; sends nothing."""
+    """Say what is left to send, about how long it takes and what it costs; sends nothing.
+
+    Before the prompts are normalized, their durations are those of the selected recordings.
+    """
     opened = _open(study)
-    found = make_estimate(opened.folder.study, opened.configs(keys), opened.known_prompts(), opened.store)
+    prompts, source = opened.prompts_to_send()
+    found = make_estimate(opened.folder.study, opened.configs(keys), prompts, opened.store, source)
     if as_json:
         emit(found.document())
     else:
@@ -160,6 +199,8 @@ def _show_estimate(found: Estimate) -> None:
         f"{document['exchanges']} exchanges, about {_time(document['duration_s'])}, about {_usd(document['cost_usd'])}; "
         f"prices: {found.price_table}"
     )
+    if found.prompts_from == "recorded_prompts":
+        people.print(f"no normalized audio yet: prompts as long as the {found.prompts} selected recordings")
 
 
 def _config_cells(row: ConfigEstimate) -> tuple[str, ...]:
@@ -193,10 +234,10 @@ def _now(row: ConfigStatus) -> str:
 def _show(titles: Sequence[str], rows: Iterable[tuple[str, ...]]) -> None:
     table = Table(box=None)
     for title in titles:
-        table.add_column(title, no_wrap=title in {"config", "provider"})
+        table.add_column(title, no_wrap=True)
     for row in rows:
         table.add_row(*row)
-    people.print(table)
+    people.print(whole(table))
 
 
 def _usd(amount: float | None) -> str:

@@ -17,6 +17,7 @@ from typing import Any, ParamSpec, TypeVar
 import click
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+from rich.table import Table
 
 from s2s_assets.study.errors import InputError, S2SError
 
@@ -28,6 +29,13 @@ console = Console(stderr=True, highlight=False)
 
 people = Console(markup=False, highlight=False, soft_wrap=True)
 """Tables and words for people in the place of the JSON document, on standard output."""
+
+
+def whole(table: Table) -> Table:
+    """The table as wide as it is: a name stays whole, also where the output is piped or the window narrow."""
+    table.width = people.measure(table, options=people.options.update(max_width=sys.maxsize)).maximum
+    return table
+
 
 json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON document on standard output.")
 

@@ -172,6 +172,13 @@ def test_people_get_a_table_and_the_notes_below_it(files):
     assert "header_size" in result.stdout
 
 
+def test_a_long_name_stands_whole_in_a_narrow_table(files, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "80")
+    name = files / f"take [final] of {'a-contributor-' * 6}.wav"
+    (files / "good.wav").rename(name)
+    assert str(name) in call("measure", name).stdout
+
+
 def test_nothing_but_outputs_is_left_in_the_folder(files, tmp_path):
     rows("normalize", files / "good.wav", files / "empty.wav", "--out", tmp_path / "out")
     assert [p.name for p in (tmp_path / "out").iterdir()] == ["good.flac"]

@@ -7,11 +7,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import polars as pl
 import pytest
+import soundfile as sf
 import yaml
 from click.testing import CliRunner
 
+from s2s_assets.prompts import record_prompts
 from s2s_assets.responses import CollectResult, build_responses, collect
 from s2s_assets.responses.collecting import collecting, write_progress
 from s2s_assets.responses.commands import responses
@@ -39,8 +42,8 @@ class Place:
         assert found is not None
         return found
 
-    def call(self, *words: str, frozen: frozenset[str] = frozenset()) -> tuple[int, Any, str]:
-        environ = {"S2S_HOME": str(self.root / "home"), "S2S_STUDY": str(self.root), "COLUMNS": "200"}
+    def call(self, *words: str, frozen: frozenset[str] = frozenset(), columns: int = 200) -> tuple[int, Any, str]:
+        environ = {"S2S_HOME": str(self.root / "home"), "S2S_STUDY": str(self.root), "COLUMNS": str(columns)}
         reader = FreezeReader(lambda folder: Frozen(responses=frozen))
         result = CliRunner().invoke(responses, [*words], env=environ, obj=reader, catch_exceptions=False)
         document = json.loads(result.stdout) if "--json" in words and result.exit_code == 0 else None
@@ -110,6 +113,7 @@ def test_an_estimate_before_anything_is_sent(place: Place) -> None:
     assert acme["duration_s"] == pytest.approx(4 * (0.5 + 5) / 2)
     assert unheard["duration_s"] == pytest.approx(4 * (0.5 + 5) / 4)
     assert (document["exchanges"], document["cost_usd"]) == (8, None)
+    assert (document["prompts"], document["prompts_from"]) == (4, "normalized_audio")
     assert document["duration_s"] == acme["duration_s"]
 
 
@@ -226,9 +230,65 @@ def test_tables_for_people(place: Place) -> None:
     assert "collected anew" in place.call("recollect", TALKER, "--by", "e", "--reason", "r")[2]
 
 
-def test_before_there_is_normalized_audio(place: Place) -> None:
-    place.store.blobs.replace("small/heads/normalized_audio/all/HEAD", b"", "text/plain")
+def test_no_name_is_cut_where_the_output_is_narrow(place: Place) -> None:
+    long = "an-audio-model-with-a-long-name-preview-12-2026"
+    text = (place.root / "study.yaml").read_text()
+    (place.root / "study.yaml").write_text(text.replace("id: other", f"id: {long}").replace("unheard", f"by-{long}"))
+    for command in ("estimate", "status"):
+        said = place.call(command, columns=80)[2]
+        assert f"{long}|marin|none" in said
+        assert "…" not in said
+    assert f"by-{long} " in place.call("estimate", columns=80)[2]
+
+
+@pytest.fixture
+def unprepared(place: Place) -> Place:
+    """A place whose recordings are not normalized yet: two scripts with a take, of which one has a second, worse one."""
     (place.root / "home" / "store" / "small" / "heads" / "normalized_audio" / "all" / "HEAD").unlink()
-    assert place.call("estimate")[0] == 2
-    status, rows, _ = place.call("status", "--json")
+    return place
+
+
+def _record(root: Path) -> None:
+    """Recordings of 1 s and 3 s for two of three scripts, and one of 9 s that was rejected."""
+    (root / "prompts.csv").write_text(
+        "prompt,text,category,level\np1,Say it.,facts,L1\np2,And this.,facts,L1\np3,Not said.,facts,L1\n"
+    )
+    (root / "recordings.csv").write_text(
+        "recording,prompt,file,verdict,verdict_reason,verdict_by\n"
+        "a,p1,a.wav,accept,,me\nb,p2,b.wav,accept,,me\nc,p2,c.wav,reject,cough,me\n"
+    )
+    (root / "recordings").mkdir()
+    for name, seconds in (("a", 1), ("b", 3), ("c", 9)):
+        tone = 0.2 * np.sin(np.arange(24_000 * seconds) / 20)
+        sf.write(root / "recordings" / f"{name}.wav", tone, 24_000)
+
+
+def test_before_there_is_anything_to_tell_by(unprepared: Place) -> None:
+    status, _, said = unprepared.call("estimate")
+    assert status == 2
+    assert "recordings.csv" in said
+    status, rows, _ = unprepared.call("status", "--json")
     assert (status, [row["planned"] for row in rows]) == (0, [0, 0])
+
+
+def test_an_estimate_from_the_recordings_alone(unprepared: Place) -> None:
+    _record(unprepared.root)
+    status, document, _ = unprepared.call("estimate", "--json", "--config", TALKER)
+    (talker,) = document["configs"]
+    assert (status, document["prompts"], document["prompts_from"]) == (0, 2, "recorded_prompts")
+    assert (talker["exchanges"], talker["prompt_s"]) == (2, pytest.approx(2.0))
+    assert talker["cost_usd"] == pytest.approx(2 * (2 + 15), abs=0.01)
+    assert "2 selected recordings" in unprepared.call("estimate")[2]
+    assert unprepared.store.head("recorded_prompts", None) is None, "nothing is stored by asking"
+
+
+def test_an_estimate_from_the_recordings_table(unprepared: Place) -> None:
+    _record(unprepared.root)
+    folder = load_study(unprepared.root)
+    read = {r.file: (unprepared.root / "recordings" / r.file).read_bytes() for r in folder.recordings}
+    table = record_prompts(folder.scripts, folder.recordings, read.get, folder.study.qa, unprepared.store.put_blob)
+    store = unprepared.store
+    store.set_head("recorded_prompts", None, store.write_table("recorded_prompts", None, table).version)
+    for file in read:
+        (unprepared.root / "recordings" / file).unlink()
+    assert unprepared.call("estimate", "--json")[1]["configs"][0]["prompt_s"] == pytest.approx(2.0)
