@@ -55,6 +55,8 @@ invitation = Table(
     column("return_url", Text, null=True),
     column("created_at", UtcTime),
     column("revoked_at", UtcTime, null=True),
+    column("revoked_by", Text, null=True),
+    column("revoked_reason", Text, null=True),
     CheckConstraint("panel IN ('personal', 'prolific', 'mturk', 'generic')", name="ck_invitation_panel"),
     CheckConstraint("work IN ('pairs', 'mos')", name="ck_invitation_work"),
 )

@@ -12,8 +12,9 @@ from s2s_assets.ratings.exclude import Scope, exclude, restore, withdraw
 from s2s_assets.ratings.export import export_mos, export_ratings
 from s2s_assets.ratings.foreign import ORIGINS, Origin, import_votes
 from s2s_assets.ratings.forget import forget
-from s2s_assets.ratings.invitations import Panel, Work, completion_codes, invitations, invite, link, revoke
+from s2s_assets.ratings.invitations import Panel, Work, invitations, revoke
 from s2s_assets.ratings.layouts import Layout
+from s2s_assets.ratings.links import make_links
 from s2s_assets.ratings.options import columns_option, scores_option
 from s2s_assets.ratings.project import TOOLS, Tool, write_project
 from s2s_assets.ratings.reconcile import read_submissions, reconcile, sittings_table
@@ -113,9 +114,13 @@ def show_status(as_json: bool) -> None:
 
 
 def _decision(command: Callable[..., None]) -> Callable[..., None]:
-    """Options of what is published with a name and a reason."""
-    reason = click.option("--reason", required=True, help="Why; published with it.")
-    author = click.option("--by", "author", required=True, help="Who decides; published with it.")
+    """Options of what is decided with a name and a reason."""
+    reason = click.option(
+        "--reason", required=True, help="Why; kept with it, and published where answers are left out."
+    )
+    author = click.option(
+        "--by", "author", required=True, help="Who decides; kept with it, and published where answers are left out."
+    )
     return reason(author(json_option(guard(command))))
 
 
@@ -212,13 +217,13 @@ def make_invitation(
     """Make a link that starts a rater's session in a browser: for one person, or for all that a panel sends."""
     store, _ = _open()
     work: Work = "mos" if mos else "pairs"
-    token = invite(store, utc_now(), panel, work, label, return_url=return_url)
-    address = link(url or Settings.from_environment().rater_url, token, panel)
+    base_url = url or Settings.from_environment().rater_url
+    (made,) = make_links(store, utc_now(), base_url, panel, work, label, return_url=return_url)
     if as_json:
-        emit({"url": address, "codes": completion_codes(store, token)})
+        emit({"url": made.url, "codes": made.codes})
         return
-    people.print(address)
-    for outcome, code in completion_codes(store, token).items():
+    people.print(made.url)
+    for outcome, code in made.codes.items():
         people.print(f"  code for {outcome}: {code}")
 
 
@@ -236,6 +241,8 @@ def list_invitations(as_json: bool) -> None:
             "label": one.label,
             "created_at": one.created_at.isoformat(),
             "revoked_at": None if one.revoked_at is None else one.revoked_at.isoformat(),
+            "revoked_by": one.revoked_by,
+            "revoked_reason": one.revoked_reason,
         }
         for one in invitations(store)
     ]
@@ -244,17 +251,20 @@ def list_invitations(as_json: bool) -> None:
         return
     for row in rows:
         state = "open" if row["revoked_at"] is None else f"revoked {row['revoked_at']}"
-        people.print(f"{row['invitation']}  {row['panel']}  {row['work']}  {row['label'] or '-'}  {state}")
+        if row["revoked_by"] is not None:
+            state += f" by {row['revoked_by']}: {row['revoked_reason']}"
+        people.print(
+            f"{row['invitation']}  {row['panel']}  {row['work']}  {row['label'] or '-'}  {state}", markup=False
+        )
 
 
 @ratings.command(name="revoke")
 @click.argument("invitation", type=int)
-@json_option
-@guard
-def revoke_invitation(invitation: int, as_json: bool) -> None:
+@_decision
+def revoke_invitation(invitation: int, reason: str, author: str, as_json: bool) -> None:
     """Close the link of an INVITATION, by its number; what was saved is kept."""
     store, _ = _open()
-    changed = revoke(store, invitation, utc_now())
+    changed = revoke(store, invitation, author, reason, utc_now())
     if as_json:
         emit({"invitation": invitation, "changed": changed})
     else:

@@ -103,7 +103,7 @@ def signed(author: str, reason: str, target: str) -> None:
         RatingsError: author or reason is empty, or a text is none that a database can hold.
     """
     if not author.strip() or not reason.strip():
-        raise RatingsError("author and reason: expected both; an exclusion is published with them")
+        raise RatingsError("author and reason: expected both; a decision is kept with them")
     for name, text in (("author", author), ("reason", reason), ("target", target)):
         try:
             text.encode()

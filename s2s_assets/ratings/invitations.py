@@ -1,7 +1,7 @@
 """Links that raters come by: signed, revocable, with their secret stored hashed.
 
 A token is (invitation, secret), signed with the study's key; a link of another study, or one that was altered, is refused
-before the database is asked. The secret has 192 bits; the database holds its SHA-256 and when it was revoked.
+before the database is asked. The secret has 192 bits; the database holds its SHA-256, and when it was revoked, by whom and why.
 
 A *personal* link is one rater's. A panel's link is everybody's whom the panel sends, and carries who it is in parameters
 that the panel fills in. Those are claims, not proof: they are bound to the link by which they came, unique per panel,
@@ -10,7 +10,7 @@ and to be held against the panel's own list before anybody is paid.
 
 import secrets
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from datetime import datetime
 from hashlib import sha256
 from typing import Any, Literal
@@ -20,6 +20,7 @@ from itsdangerous import BadSignature, URLSafeSerializer
 from sqlalchemy import Row, select
 
 from s2s_assets.ratings.app_schema import invitation, signing_key
+from s2s_assets.ratings.exclude import signed
 from s2s_assets.ratings.store import RatingsStore, insert_new
 from s2s_assets.study import RatingsError
 
@@ -56,6 +57,8 @@ class Invitation:
     return_url: str | None
     created_at: datetime
     revoked_at: datetime | None
+    revoked_by: str | None
+    revoked_reason: str | None
 
 
 @dataclass(frozen=True)
@@ -137,20 +140,22 @@ def invitations(store: RatingsStore) -> list[Invitation]:
         return [_invitation(row) for row in connection.execute(select(invitation).order_by(invitation.c.id))]
 
 
-def revoke(store: RatingsStore, number: int, now: datetime) -> bool:
+def revoke(store: RatingsStore, number: int, author: str, reason: str, now: datetime) -> bool:
     """End an invitation: its link opens nothing any more, and sittings that came by it go no further.
 
     Returns:
         False where it was revoked already.
 
     Raises:
-        RatingsError: no invitation has this number.
+        RatingsError: no invitation has this number, or author or reason is empty.
     """
+    signed(author, reason, str(number))
     if invitation_of(store, number) is None:
         raise RatingsError(f"invitation {number}: there is none; `s2s ratings invitations` lists them")
     live = (invitation.c.id == number) & invitation.c.revoked_at.is_(None)
+    told = {"revoked_at": now, "revoked_by": author, "revoked_reason": reason}
     with store.writing() as connection:
-        return connection.execute(invitation.update().where(live).values(revoked_at=now)).rowcount > 0
+        return connection.execute(invitation.update().where(live).values(told)).rowcount > 0
 
 
 def link(base_url: str, token: str, panel: Panel) -> str:
@@ -184,10 +189,9 @@ def completion_code(key: str, found: Invitation, sitting: str, outcome: str) -> 
     return "".join(letters)
 
 
-def completion_codes(store: RatingsStore, token: str) -> dict[str, str]:
+def completion_codes(store: RatingsStore, found: Invitation) -> dict[str, str]:
     """The codes that a panel must know beforehand, by outcome; none where each sitting has its own."""
-    found = invited(store, token)
-    if found is None or found.panel != "prolific":
+    if found.panel != "prolific":
         return {}
     return {outcome: completion_code(study_key(store), found, "", outcome) for outcome in ("done", "failed", "no_work")}
 
@@ -197,4 +201,4 @@ def _signer(store: RatingsStore) -> URLSafeSerializer:
 
 
 def _invitation(row: Row[Any]) -> Invitation:
-    return Invitation(row.id, row.panel, row.work, row.label, row.return_url, row.created_at, row.revoked_at)
+    return Invitation(*(getattr(row, one.name) for one in fields(Invitation)))

@@ -10,7 +10,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 import polars as pl
-from sqlalchemy import Select, func, select
+from sqlalchemy import Select, case, func, select
 
 from s2s_assets.ratings.app_schema import invitation, sitting, task
 from s2s_assets.ratings.schema import answer, assignment, exclusion, pair, rater
@@ -139,19 +139,37 @@ def invitations_use(store: RatingsStore) -> pl.DataFrame:
     ended = [func.count(sitting.c.id).filter(sitting.c.outcome == one).label(one) for one in outcomes]
     query = (
         select(
-            *invitation.c["id", "label", "panel", "work", "created_at", "revoked_at"],
+            *invitation.c["id", "label", "panel", "work"],
+            case((invitation.c.revoked_at.is_(None), "open"), else_="revoked"),
+            invitation.c.created_at,
             func.count(sitting.c.id).label("sessions"),
             func.count(sitting.c.rater_id.distinct()).label("raters"),
             *ended,
+            *invitation.c["revoked_at", "revoked_by", "revoked_reason"],
         )
         .select_from(invitation.outerjoin(sitting, sitting.c.invitation_id == invitation.c.id))
         .group_by(invitation.c.id)
         .order_by(invitation.c.id)
     )
-    schema: dict[str, Any] = {"invitation": pl.Int64, "label": pl.String, "panel": pl.String, "work": pl.String}
-    schema |= {"created_at": _TIME, "revoked_at": _TIME}
-    schema |= dict.fromkeys(("sessions", "raters", *outcomes), pl.Int64)
+    schema: dict[str, Any] = {"invitation": pl.Int64, **dict.fromkeys(("label", "panel", "work", "state"), pl.String)}
+    schema |= {"created_at": _TIME, **dict.fromkeys(("sessions", "raters", *outcomes), pl.Int64)}
+    schema |= {"revoked_at": _TIME, "revoked_by": pl.String, "revoked_reason": pl.String}
     return _frame(store, query, schema)
+
+
+def sittings_by(store: RatingsStore, number: int) -> pl.DataFrame:
+    """Every session by an invitation, newest first: whose, the panel's submission, how far, when, tasks done."""
+    done = func.count(task.c.id).filter(task.c.state == "done").label("tasks")
+    columns = sitting.c["claim", "started_at", "ended_at", "outcome", "headphones"]
+    query = (
+        select(rater.c.name, *columns, done)
+        .select_from(sitting.join(rater).outerjoin(task, task.c.sitting_id == sitting.c.id))
+        .where(sitting.c.invitation_id == number)
+        .group_by(sitting.c.id, rater.c.name)
+        .order_by(sitting.c.id.desc())
+    )
+    schema: dict[str, Any] = {"rater": pl.String, "submission": pl.String, "started_at": _TIME, "ended_at": _TIME}
+    return _frame(store, query, schema | {"outcome": pl.String, "headphones": pl.String, "tasks": pl.Int64})
 
 
 def problems_told(store: RatingsStore) -> pl.DataFrame:

@@ -1,8 +1,8 @@
-"""All that is known of one rater or one response: answers, controls, flags, problems, and what was decided about them."""
+"""All that is known of one rater, one response or one rating: answers, controls, flags, problems, and what was decided about them."""
 
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+from typing import Any, Literal, get_args
 
 import polars as pl
 from sqlalchemy import or_, select
@@ -15,6 +15,9 @@ from s2s_assets.ratings.schema import exclusion, media, pair, rater
 from s2s_assets.ratings.store import RatingsStore
 from s2s_assets.ratings.watch import Look
 from s2s_assets.study import Cleaning
+
+Role = Literal["prompt", "first", "second"]
+_CLIP = media.c["kind", "subject"]
 
 
 @dataclass(frozen=True)
@@ -48,6 +51,8 @@ class RaterRecord:
     """`measure`, `value`, `n`, `flag`, `effect`."""
     flagged_answers: int
     problems: pl.DataFrame
+    answers: pl.DataFrame
+    """`rating`, `prompt`, `rubric`, `config_a`, `config_b`, `score`, `screen_value`, `submitted_at`, `flags`, `excluded_by`."""
 
 
 @dataclass(frozen=True)
@@ -62,8 +67,23 @@ class ResponseRecord:
     prompt_blob: str | None
     decisions: tuple[Decision, ...]
     answers: pl.DataFrame
-    """`rater`, `rubric`, `against`, `score` (above 0 this response is better), `submitted_at`, `flags`, `excluded_by`."""
+    """`rating`, `rater`, `rubric`, `against`, `score` (above 0 this response is better), `submitted_at`, `flags`, `excluded_by`."""
     problems: pl.DataFrame
+
+
+@dataclass(frozen=True)
+class RatingRecord:
+    """One rating: a rater's answer to one question about a pair."""
+
+    answer: dict[str, Any]
+    """Its row of the table `ratings`."""
+    heard: tuple[tuple[Role, str | None, bool], ...]
+    """What was heard, in its order: which, the id, and whether there is a recording."""
+    decisions: tuple[Decision, ...]
+    flags: pl.DataFrame
+    """`measure`, `value`, `n`, `flag`, `effect`."""
+    others: pl.DataFrame
+    """The rater's other answers about the pair: `rating`, `rubric`, `score`, `flags`, `excluded_by`."""
 
 
 def decisions_about(store: RatingsStore, scope: Scope, target: str) -> tuple[Decision, ...]:
@@ -104,7 +124,54 @@ def rater_record(store: RatingsStore, look: Look, rules: Cleaning, name: str) ->
         of_rater.select("measure", "value", "n", "flag", "effect"),
         mine.filter(pl.col("rating_id").is_in(flagged.implode())).height,
         problems_told(store).filter(pl.col("rater") == name),
+        _with_flags(mine, look).select(
+            pl.col("rating_id").alias("rating"),
+            *("prompt", "rubric", "config_a", "config_b", "score", "screen_value"),
+            *("submitted_at", "flags", "excluded_by"),
+        ),
     )
+
+
+def rating_record(store: RatingsStore, look: Look, rating: str) -> RatingRecord | None:
+    """What is known of a rating; None where the look has none of this id.
+
+    Args:
+        store: The study's database.
+        look: The answers and their quality.
+        rating: Its id.
+    """
+    found = look.ratings.filter(pl.col("rating_id") == rating)
+    if found.is_empty():
+        return None
+    row = found.row(0, named=True)
+    sides = (row["response_a"], row["response_b"])
+    first, second = sides if row["first"] != "b" else sides[::-1]
+    names: tuple[tuple[Role, str | None], ...] = (("prompt", row["prompt"]), ("first", first), ("second", second))
+    with store.reading() as connection:
+        subjects = {name for _, name in names if name is not None}
+        there = {tuple(r) for r in connection.execute(select(*_CLIP).where(media.c.subject.in_(subjects)))}
+    same_task = (pl.col("rater") == row["rater"]) & (pl.col("pair") == row["pair"]) & (pl.col("rating_id") != rating)
+    others = _with_flags(look.ratings.filter(same_task), look).sort("rubric")
+    flags = look.quality.filter((pl.col("scope") == "rating") & (pl.col("name") == rating))
+    return RatingRecord(
+        row,
+        tuple((role, name, (_kind(role), name) in there) for role, name in names),
+        decisions_about(store, "rating", rating),
+        flags.select("measure", "value", "n", "flag", "effect"),
+        others.select(pl.col("rating_id").alias("rating"), "rubric", "score", "flags", "excluded_by"),
+    )
+
+
+def exclusions_told(store: RatingsStore) -> pl.DataFrame:
+    """Every exclusion, newest first: what it is about, by whom and why, and by whom and why it was lifted."""
+    told = ("author", "reason", "created_at", "lifted_at", "lifted_by", "lifted_reason")
+    with store.reading() as connection:
+        rows = connection.execute(select(*exclusion.c["scope", "target", *told]).order_by(exclusion.c.id.desc())).all()
+    times = dict.fromkeys(("created_at", "lifted_at"), pl.Datetime("us", "UTC"))
+    schema = dict.fromkeys(("scope", "target", *told), pl.String) | times
+    frame = pl.DataFrame([tuple(row) for row in rows], schema=schema, orient="row")
+    about = (pl.when(pl.col("scope") == scope).then("target").alias(scope) for scope in get_args(Scope))
+    return frame.select(pl.col("lifted_at").is_null().alias("in_force"), *about, *told)
 
 
 def response_record(store: RatingsStore, look: Look, response: str) -> ResponseRecord | None:
@@ -153,14 +220,10 @@ def _days(answers: pl.DataFrame) -> pl.DataFrame:
 def _answers_about(look: Look, response: str) -> pl.DataFrame:
     ours = pl.col("response_a") == response
     about = look.ratings.filter(ours | (pl.col("response_b") == response))
-    flags = (
-        look.quality.filter((pl.col("scope") == "rating") & pl.col("flag").is_not_null())
-        .group_by("name")
-        .agg(flags=pl.col("flag").sort().str.join(", "))
-    )
     return (
-        about.join(flags, left_on="rating_id", right_on="name", how="left", maintain_order="left")
+        _with_flags(about, look)
         .select(
+            pl.col("rating_id").alias("rating"),
             "rater",
             "rubric",
             against=pl.when(ours).then("response_b").otherwise("response_a"),
@@ -171,3 +234,18 @@ def _answers_about(look: Look, response: str) -> pl.DataFrame:
         )
         .sort("submitted_at", "rater", "rubric", descending=[True, False, False], nulls_last=True)
     )
+
+
+def _with_flags(answers: pl.DataFrame, look: Look) -> pl.DataFrame:
+    """Some answers with the names of their own flags, in one text."""
+    flags = (
+        look.quality.filter((pl.col("scope") == "rating") & pl.col("flag").is_not_null())
+        .group_by("name")
+        .agg(flags=pl.col("flag").sort().str.join(", "))
+    )
+    return answers.join(flags, left_on="rating_id", right_on="name", how="left", maintain_order="left")
+
+
+def _kind(role: Role) -> str:
+    """What kind of recording has a role."""
+    return "prompt" if role == "prompt" else "response"

@@ -11,7 +11,7 @@ from alembic.migration import MigrationContext
 from alembic.script import ScriptDirectory
 from sqlalchemy import Engine, event, inspect, select, text
 
-from s2s_assets.ratings import RatingsStore, enrol, migrations, status
+from s2s_assets.ratings import RatingsStore, enrol, invitations, migrations, status
 from s2s_assets.ratings.schema import UtcTime, answer, metadata, rater
 from s2s_assets.storage import open_engine
 from s2s_assets.study import IdentityError
@@ -129,3 +129,17 @@ def test_a_database_of_the_first_revision_is_brought_up_with_its_answers(engine:
         row = connection.execute(select(*answer.c["rating_id", "score", "mark", "landed_at", "extra"])).one()
         assert tuple(row) == ("i", 2, 7, START, None)
         assert connection.execute(select(rater.c.attributes)).scalar_one() == {"rater_age": 44}
+
+
+def test_an_invitation_that_was_revoked_before_reasons_were_kept_stays_so(engine: Engine) -> None:
+    at_revision(engine, "v0005")
+    with engine.begin() as connection:
+        connection.execute(
+            text(
+                "INSERT INTO invitation (id, secret_hash, panel, work, label, created_at, revoked_at) "
+                "VALUES (1, 'h', 'personal', 'pairs', 'old', :at, :at)"
+            ),
+            {"at": START.isoformat(sep=" ")},
+        )
+    (old,) = invitations(RatingsStore(engine, "study"))
+    assert (old.revoked_at, old.revoked_by, old.revoked_reason) == (START, None, None)

@@ -10,16 +10,18 @@ import polars as pl
 
 from s2s_assets.ratings.app.context import Context
 from s2s_assets.ratings.progress import (
-    invitations_use,
     pairs_progress,
     problems_told,
     progress_by,
     raters_progress,
 )
+from s2s_assets.ratings.records import exclusions_told
 
 ROWS = 100
 LINKS = {
+    "invitation": "/admin/invitation?id=",
     "rater": "/admin/rater?name=",
+    "rating": "/admin/rating?id=",
     **dict.fromkeys(("response", "response_a", "response_b", "against"), "/admin/response?id="),
 }
 """Columns whose cells lead somewhere."""
@@ -126,7 +128,7 @@ def _flags(context: Context) -> pl.DataFrame:
     return joined.select(
         "flag",
         "effect",
-        "scope",
+        pl.when(pl.col("scope") == "rating").then("name").alias("rating"),
         of_rater.alias("rater"),
         "rubric",
         "measure",
@@ -149,11 +151,15 @@ TABLES: Mapping[str, TableOf] = {
         "last_at",
         descending=True,
     ),
-    "invitations": TableOf(
-        "Invitations", "“s2s ratings revoke NUMBER” closes one.", lambda c: invitations_use(c.store), "invitation"
-    ),
     "problems": TableOf(
         "Problems", "What raters reported instead of a vote.", lambda c: problems_told(c.store), "at", descending=True
     ),
-    "flags": TableOf("Flags", "What the cleaning rules say; nothing is deleted.", _flags, "flag"),
+    "flags": TableOf("Flags", "What the cleaning rules say; listen to an answer's clips by its id.", _flags, "flag"),
+    "exclusions": TableOf(
+        "Exclusions",
+        "What does not count, by whom and why; nothing is deleted.",
+        lambda c: exclusions_told(c.store),
+        "created_at",
+        descending=True,
+    ),
 }

@@ -64,6 +64,7 @@ class Context:
         self.blobs = blobs
         self.desk = Desk(store, study, folder.script_of, clock, trap_clips(folder, blobs))
         self.media = EarMedia(blobs, settings.home / "ear-media", study.audio)
+        self.rater_url = settings.rater_url
         self.secure = settings.rater_url.startswith("https://")
         self.watch = Watch(self.desk)
         self.key = study_key(store)

@@ -5,7 +5,15 @@ from starlette.exceptions import HTTPException
 from starlette.responses import JSONResponse, Response
 from starlette.types import ASGIApp
 
-from s2s_assets.ratings.app import admin, admin_access, arrivals, listening, tasks
+from s2s_assets.ratings.app import (
+    admin,
+    admin_access,
+    admin_invitations,
+    admin_records,
+    arrivals,
+    listening,
+    tasks,
+)
 from s2s_assets.ratings.app.context import Context, ElsewhereError, RefusedError, context_of, see_other
 from s2s_assets.ratings.app.pages import STATIC, page, source
 from s2s_assets.ratings.app.security import Guarded
@@ -30,7 +38,7 @@ def create_app(settings: Settings | None = None, clock: Clock = utc_now) -> ASGI
     settings = settings or Settings.from_environment()
     app = FastAPI(openapi_url=None, docs_url=None, redoc_url=None)
     app.state.context = Context(settings, clock)
-    for part in (arrivals, listening, tasks, admin_access, admin):
+    for part in (arrivals, listening, tasks, admin_access, admin, admin_records, admin_invitations):
         app.include_router(part.router)
     app.add_api_route("/static/{name}", static)
     app.add_api_route("/health", health)

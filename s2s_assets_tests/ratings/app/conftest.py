@@ -20,6 +20,7 @@ from starlette.testclient import TestClient
 
 from s2s_assets.audio import Clip, encode_flac
 from s2s_assets.ratings import RatingsStore, invite, upsert_tasks, utc_now
+from s2s_assets.ratings.access import make_access
 from s2s_assets.ratings.app.main import create_app
 from s2s_assets.ratings.check_sounds import tones_due
 from s2s_assets.ratings.invitations import link
@@ -239,6 +240,12 @@ class Visitor:
         while not self.ended:
             self.answer(value)
 
+    def sign(self, page: str, author: str = "eve", reason: str = "heard noise", **changed: str) -> Any:
+        """Send the form of an admin page by which something is decided."""
+        path, form = re.findall(r'action="([^"]+)" class="decide">(.*?)</form>', self.get(page).text, re.DOTALL)[-1]
+        fields = dict(re.findall(r'type="hidden" name="(\w+)" value="([^"]*)"', form))
+        return self.post(path, **{**fields, "author": author, "reason": reason, **changed})
+
 
 class Desk:
     """Lets visitors in at the app of one study, at the clock's time."""
@@ -276,6 +283,12 @@ class Desk:
         if link == "":
             return visitor
         return visitor.begin(lab.link("", **options) if link is None else link)
+
+    def admin(self) -> Visitor:
+        """Somebody who has the admin pages open."""
+        eve = self("")
+        assert eve.post(f"/admin/open/{make_access(self.lab.ratings, self._clock())}").status_code == 200
+        return eve
 
     def close(self) -> None:
         for client in self._clients:

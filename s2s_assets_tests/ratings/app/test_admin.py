@@ -10,8 +10,9 @@ import pytest
 from sqlalchemy import select
 from starlette.testclient import TestClient
 
-from s2s_assets.ratings import enrol, exclude, next_assignment, status, submit
+from s2s_assets.ratings import enrol, exclude, next_assignment, settled_version, status, submit
 from s2s_assets.ratings.access import end_access, make_access
+from s2s_assets.ratings.app.admin_health import health
 from s2s_assets.ratings.app.admin_tables import ROWS, TABLES, arrange, leads, shown
 from s2s_assets.ratings.app.context import Context
 from s2s_assets.ratings.app.main import create_app
@@ -26,28 +27,15 @@ HOSTILE = "<script>alert(1)</script>"
 PAGES = [
     "/admin",
     "/admin/quality",
+    "/admin/invitations",
+    "/admin/health",
     *(f"/admin/table/{name}" for name in TABLES),
     "/admin/rater?name=x",
+    "/admin/rating?id=x",
+    "/admin/invitation?id=1",
     "/admin/response?id=r-0-v",
     "/admin/audio/response?of=r-0-v",
 ]
-
-
-def enter(visit, clock):
-    """Somebody who has the admin pages open."""
-    eve = visit("")
-    token = make_access(visit.lab.ratings, clock())
-    assert eve.post(f"/admin/open/{token}").status_code == 200
-    return eve
-
-
-def decide(admin, page: str, author: str = "eve", reason: str = "heard noise", **changed: str):
-    """Send the form of a page."""
-    text = admin.get(page).text
-    fields = dict(
-        re.findall(r'type="hidden" name="(nonce|act|scope|target)" value="([^"]*)"', text.partition("decide")[2])
-    )
-    return admin.post("/admin/decide", **{**fields, "author": author, "reason": reason, **changed})
 
 
 @pytest.mark.parametrize("page", PAGES)
@@ -59,7 +47,7 @@ def test_nobody_and_no_rater_sees_anything(visit, page) -> None:
         assert "m0|" not in answer.text
         assert "alpha" not in answer.text
         assert "content-security-policy" in answer.headers
-    for path in ("/admin/decide", "/admin/end"):
+    for path in ("/admin/decide", "/admin/invitations", "/admin/revoke", "/admin/end"):
         assert ann.post(path, nonce="x", scope="rater", target=ann.rater, act="exclude").status_code == 403
 
 
@@ -98,8 +86,8 @@ def test_behind_https_the_cookie_is_secure_and_bound_to_the_host(lab, clock) -> 
 def test_every_page_is_there_for_admins_with_strict_headers(visit, clock) -> None:
     ann = visit().train()
     ann.do_all()
-    eve = enter(visit, clock)
-    for page in [*PAGES[:-3], f"/admin/rater?name={ann.rater}", *PAGES[-2:]]:
+    eve = visit.admin()
+    for page in [*PAGES[:-5], f"/admin/rater?name={ann.rater}", *PAGES[-3:]]:
         answer = eve.get(page)
         assert answer.status_code == 200, page
         assert "no-store" in answer.headers["cache-control"]
@@ -110,6 +98,9 @@ def test_every_page_is_there_for_admins_with_strict_headers(visit, clock) -> Non
     for page in (
         "/admin/table/none",
         "/admin/rater?name=none",
+        "/admin/rating?id=none",
+        "/admin/invitation?id=99",
+        "/admin/invitation?id=x",
         "/admin/response?id=none",
         "/admin/audio/prompt?of=none",
     ):
@@ -117,7 +108,7 @@ def test_every_page_is_there_for_admins_with_strict_headers(visit, clock) -> Non
 
 
 def test_it_is_over_when_it_is_ended(visit, lab, clock) -> None:
-    eve, ben = enter(visit, clock), enter(visit, clock)
+    eve, ben = visit.admin(), visit.admin()
     nonce = re.findall(r'name="nonce" value="([^"]+)"', eve.get("/admin").text)[0]
     assert ben.post("/admin/end", nonce=nonce).status_code == 403
     kept = dict(eve.client.cookies)
@@ -132,7 +123,7 @@ def test_it_is_over_when_it_is_ended(visit, lab, clock) -> None:
 def test_a_form_from_elsewhere_or_for_something_else_decides_nothing(visit, lab, clock) -> None:
     ann, ben = visit().train(), visit().train()
     ann.do_all()
-    eve, other = enter(visit, clock), enter(visit, clock)
+    eve, other = visit.admin(), visit.admin()
     page = f"/admin/rater?name={ann.rater}"
     theirs = re.findall(r'name="nonce" value="([^"]+)"', other.get(page).text)[1]
     for changed in (
@@ -142,31 +133,31 @@ def test_a_form_from_elsewhere_or_for_something_else_decides_nothing(visit, lab,
         {"nonce": "x"},
         {"nonce": theirs},
     ):
-        assert decide(eve, page, **changed).status_code == 403, changed
+        assert eve.sign(page, **changed).status_code == 403, changed
     for site in ("cross-site", "same-site"):
         eve.client.headers["sec-fetch-site"] = site
-        assert decide(eve, page).status_code == 403
+        assert eve.sign(page).status_code == 403
     eve.client.headers["sec-fetch-site"] = "same-origin"
     with lab.ratings.reading() as connection:
         assert not connection.execute(select(exclusion)).all()
-    assert decide(eve, page).status_code == 200
+    assert eve.sign(page).status_code == 200
 
 
 def test_a_rater_is_excluded_and_restored_with_author_and_reason(visit, lab, clock) -> None:
     ann = visit().train()
     ann.do_all()
     done = status(lab.ratings)["done"]
-    eve = enter(visit, clock)
+    eve = visit.admin()
     page = f"/admin/rater?name={ann.rater}"
     for author, reason in (("", "why"), ("eve", " ")):
-        refused = decide(eve, page, author, reason)
+        refused = eve.sign(page, author, reason)
         assert refused.status_code == 422
         assert "author and reason" in refused.text
-    assert "heard noise" in decide(eve, page).text
+    assert "heard noise" in eve.sign(page).text
     assert status(lab.ratings)["done"] == 0
     assert ann.rater in eve.get("/admin/table/raters?find=eve").text
     clock.wind(minutes=1)
-    text = decide(eve, page, "eve", "it was the line").text
+    text = eve.sign(page, "eve", "it was the line").text
     assert "restored" in text
     assert "Exclude this rater" in text
     assert status(lab.ratings)["done"] == done
@@ -194,7 +185,7 @@ def test_controls_passed_and_failed_are_counted(visit, clock) -> None:
     assert counts == Counter(kinds) != {}
     # "B is much better" everywhere is wrong where one response is heard twice
     assert all(row["passed"] == 0 for row in record.controls.iter_rows(named=True) if row["kind"] == "null")
-    assert "Controls" in enter(visit, clock).get(f"/admin/rater?name={ann.rater}").text
+    assert "Controls" in visit.admin().get(f"/admin/rater?name={ann.rater}").text
 
 
 def test_a_response_is_heard_and_withdrawn(visit, lab, clock) -> None:
@@ -203,7 +194,7 @@ def test_a_response_is_heard_and_withdrawn(visit, lab, clock) -> None:
         shown_now = connection.execute(select(task.c.first, task.c.kind).where(task.c.state == "open")).one()
     assert shown_now.kind == "pair"
     ann.post("/problem", nonce=ann.nonce, problem="broken", role="first", comment=HOSTILE)
-    eve = enter(visit, clock)
+    eve = visit.admin()
     page = f"/admin/response?id={quote(shown_now.first)}"
     told = eve.get(page).text
     assert "broken" in told
@@ -214,7 +205,7 @@ def test_a_response_is_heard_and_withdrawn(visit, lab, clock) -> None:
     assert (heard.headers["content-type"], heard.content[:4]) == ("audio/flac", b"fLaC")
     assert eve.client.get(source, headers={"range": "bytes=0-99"}).status_code == 206
     assert shown_now.first in eve.get("/admin/table/problems").text
-    assert "Restore" in decide(eve, page).text
+    assert "Restore" in eve.sign(page).text
     assert "void" in set(pairs_progress(lab.ratings)["state"])
     with lab.ratings.reading() as connection:
         assert shown_now.first in live_targets(connection, "response")
@@ -223,16 +214,24 @@ def test_a_response_is_heard_and_withdrawn(visit, lab, clock) -> None:
 def test_the_overview_counts_and_says_when_the_store_fails(visit, lab, clock) -> None:
     ann = visit().train()
     ann.do_all()
-    eve = enter(visit, clock)
+    eve = visit.admin()
     text = eve.get("/admin").text
     assert "<strong>3</strong> of 72 slots" in text
     assert "Last hour: 3 votes; the rest takes 23.0 hours at this rate" in text
-    assert "Media store</strong> works" in text
+    assert "6 of 6 parts work" in text
+    well = eve.get("/admin/health").text
+    assert "bytes read of a clip" in well
+    landed = status(lab.ratings)["answers"]
+    assert f"Settled version</strong>: <bdi>none yet; {landed} answers landed" in well
+    assert "0 tasks handed out, 0 overdue" in well
+    assert "fails" not in well
     with lab.ratings.writing() as connection:
         connection.execute(media.update().values(blob="0" * 64 + ".flac"))
     broken = eve.get("/admin")
     assert broken.status_code == 200
     assert "Media store</strong> fails" in broken.text
+    assert "5 of 6 parts work" in broken.text
+    assert "Media store</strong> fails" in eve.get("/admin/health").text
 
 
 def test_what_people_write_stays_text(visit, lab, clock) -> None:
@@ -240,13 +239,13 @@ def test_what_people_write_stays_text(visit, lab, clock) -> None:
     lab_link = lab.link("", panel="prolific", label=HOSTILE).partition("?")[0]
     ann = visit(f"{lab_link}?PROLIFIC_PID={quote(pid)}&STUDY_ID=s&SESSION_ID=1").train()
     ann.do_all()
-    eve = enter(visit, clock)
+    eve = visit.admin()
     page = f"/admin/rater?name={ann.rater}"
-    told = [decide(eve, page, HOSTILE, f"because {HOSTILE}").text]
+    told = [eve.sign(page, HOSTILE, f"because {HOSTILE}").text]
     told += [
         eve.get(p).text
         for p in (
-            "/admin/table/invitations",
+            "/admin/invitations",
             "/admin/table/raters",
             f"/admin/table/pairs?find={quote(HOSTILE)}&sort={quote(HOSTILE)}",
         )
@@ -257,7 +256,7 @@ def test_what_people_write_stays_text(visit, lab, clock) -> None:
 def test_the_look_follows_exclusions_at_once_and_answers_in_a_minute(visit, lab, clock) -> None:
     ann = visit().train()
     ann.do_task()
-    eve = enter(visit, clock)
+    eve = visit.admin()
     page = f"/admin/rater?name={ann.rater}"
     assert "order effect" not in eve.get(page).text
     assert "straight_line_share" in eve.get(page).text
@@ -308,3 +307,21 @@ def test_cells_are_shown_as_people_read_them(clock) -> None:
     assert leads("response", "a/b?c&d") == "/admin/response?id=a%2Fb%3Fc%26d"
     assert leads("response", None) is None
     assert leads("slots", 3) is None
+
+
+def test_health_tells_leases_and_what_is_not_settled_yet(visit, lab, clock) -> None:
+    ann = visit().train()
+    ann.do_task()
+    clock.wind(minutes=1)
+    assert settled_version(lab.ratings, clock(), settle_s=30, min_new=1, max_age_s=0) is not None
+    ann.do_task()
+    clock.wind(hours=3)
+    told = visit.admin().get("/admin/health").text
+    assert "1 task handed out, 1 overdue" in told
+    assert re.search(r"\w{12}: [45] answers up to 2026-03-01 09:0\d UTC; [45] landed since", told)
+
+
+@pytest.mark.parametrize(("url", "well"), [("http://rate.example.org", False), ("https://rate.example.org", True)])
+def test_an_open_address_without_https_is_a_fault(lab, clock, url, well) -> None:
+    context = Context(lab.settings.model_copy(update={"rater_url": url}), clock)
+    assert {name: good for name, good, _ in health(context)}["Raters' address"] is well

@@ -280,13 +280,15 @@ def test_links_are_signed_revocable_and_of_one_study(lab, visit, tmp_path, clock
     ann = visit(link("", token, "personal")).train()
     with lab.ratings.reading() as connection:
         number = connection.execute(select(func.max(invitation.c.id))).scalar_one()
-    assert revoke(lab.ratings, number, clock()) is True
-    assert revoke(lab.ratings, number, clock()) is False
+    assert revoke(lab.ratings, number, "ada", "sent to the wrong list", clock()) is True
+    assert revoke(lab.ratings, number, "ada", "sent to the wrong list", clock()) is False
     assert invited(lab.ratings, token) is None
     assert ann.get("/task").status_code == 403
     assert visit("").get(link("", token, "personal")).status_code == 404
+    with pytest.raises(RatingsError, match="author and reason"):
+        revoke(lab.ratings, number, "ada", " ", clock())
     with pytest.raises(RatingsError, match="invitation 99"):
-        revoke(lab.ratings, 99, clock())
+        revoke(lab.ratings, 99, "ada", "why", clock())
 
 
 def test_the_same_person_by_the_same_link_goes_on_in_one_browser(lab, visit) -> None:
@@ -308,13 +310,17 @@ def test_the_same_person_by_the_same_link_goes_on_in_one_browser(lab, visit) -> 
 
 def test_codes_tell_the_panel_how_it_ended(lab, visit, clock) -> None:
     token = invite(lab.ratings, clock(), "prolific")
-    codes = completion_codes(lab.ratings, token)
+    found = invited(lab.ratings, token)
+    assert found is not None
+    codes = completion_codes(lab.ratings, found)
     assert len(set(codes.values())) == 3
     ann = visit(link("", token, "prolific").replace("{{%PROLIFIC_PID%}}", "a").replace("{{%SESSION_ID%}}", "b"))
     ann.do_all()
     assert f"https://app.prolific.com/submissions/complete?cc={codes['done']}" in ann.page
     assert codes["failed"] not in ann.page
-    assert completion_codes(lab.ratings, invite(lab.ratings, clock())) == {}
+    alone = invited(lab.ratings, invite(lab.ratings, clock()))
+    assert alone is not None
+    assert completion_codes(lab.ratings, alone) == {}
 
 
 def test_a_panels_preview_is_nobody(lab, visit) -> None:

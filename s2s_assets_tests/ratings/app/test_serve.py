@@ -85,5 +85,8 @@ def test_links_are_made_listed_and_revoked(lab) -> None:
         ("personal", "pilot", None),
         ("prolific", "", None),
     ]
-    assert run("revoke", str(listed[0]["invitation"])) == {"invitation": listed[0]["invitation"], "changed": True}
-    assert run("invitations")[0]["revoked_at"] is not None
+    number = listed[0]["invitation"]
+    assert run("revoke", str(number), "--by", "ada", "--reason", "lost") == {"invitation": number, "changed": True}
+    gone = run("invitations")[0]
+    assert gone["revoked_at"] is not None
+    assert (gone["revoked_by"], gone["revoked_reason"]) == ("ada", "lost")
