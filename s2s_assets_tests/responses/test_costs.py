@@ -87,6 +87,29 @@ def test_the_price_of_a_realtime_answer_by_hand() -> None:
     assert cost_of(price, read_usage(OPENAI), 6, 4) == pytest.approx(by_hand)
 
 
+def test_every_price_says_where_and_when_it_was_found() -> None:
+    for (provider, model), price in price_table().prices.items():
+        assert price.source, f"{provider} {model}"
+        assert price.as_of, f"{provider} {model}"
+
+
+def test_conversations_of_a_minute_each_way_by_hand() -> None:
+    """Audio of 60 s in and 60 s out, at the list prices of the models that are billed so."""
+    gemini, grok = (
+        price_table().price(*key)
+        for key in (("google", "gemini-3.1-flash-live-preview"), ("xai", "grok-voice-think-fast-2.0"))
+    )
+    assert gemini is not None
+    assert grok is not None
+    spoken = Meters(text_in=100, audio_in=60 * 32, text_out=10, audio_out=60 * 25)
+    assert cost_of(gemini, spoken, 60, 60) == pytest.approx((100 * 0.75 + 1920 * 3 + 10 * 4.5 + 1500 * 12) / 1e6)
+    assert cost_of(grok, Meters(), 60, 60) == pytest.approx(2 * 0.08)
+
+
+def test_a_model_whose_price_was_not_found_has_none() -> None:
+    assert price_table().price("dashscope", "qwen3-omni-flash-realtime") is None
+
+
 def test_time_is_billed_as_told_or_else_by_duration() -> None:
     price = Price(audio_hour=3)
     assert cost_of(price, read_usage(XAI), 6, 4) == pytest.approx(9 * 3 / 3600)
