@@ -5,6 +5,8 @@ off and `BEGIN IMMEDIATE` is sent instead, so that a transaction holds the write
 half-way for want of it. Transactions that only read may go beside one another and beside a writer: see `reading`.
 """
 
+import sqlite3
+import time
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +16,7 @@ from sqlalchemy.exc import ArgumentError
 from s2s_assets.study import InputError
 
 _BUSY_TIMEOUT_MS = 30_000
+_TRY_EVERY_S = 0.01
 _POSTGRES = {"postgres", "postgresql", "postgresql+psycopg2"}
 _SQLITE = {"sqlite", "sqlite+pysqlite"}
 _BEGIN = "s2s_sqlite_begin"
@@ -73,15 +76,29 @@ def _make_folder(folder: Path) -> None:
 def _prepare(connection: Any, _record: Any) -> None:
     connection.isolation_level = None
     cursor = connection.cursor()
+    cursor.execute(f"PRAGMA busy_timeout = {_BUSY_TIMEOUT_MS}")
+    _write_ahead(cursor)
     for pragma in (
-        f"busy_timeout = {_BUSY_TIMEOUT_MS}",
-        "journal_mode = WAL",
         # an answer that was confirmed to a rater survives a power loss
         "synchronous = FULL",
         "foreign_keys = ON",
     ):
         cursor.execute(f"PRAGMA {pragma}")
     cursor.close()
+
+
+def _write_ahead(cursor: sqlite3.Cursor) -> None:
+    """Switch the file to WAL, once and for good, waiting for others: for this one lock SQLite itself does not wait."""
+    until = time.monotonic() + _BUSY_TIMEOUT_MS / 1000
+    while True:
+        try:
+            cursor.execute("PRAGMA journal_mode = WAL")
+        except sqlite3.OperationalError as error:
+            if error.sqlite_errorcode != sqlite3.SQLITE_BUSY or time.monotonic() > until:
+                raise
+        else:
+            return
+        time.sleep(_TRY_EVERY_S)
 
 
 def _begin(connection: Connection) -> None:

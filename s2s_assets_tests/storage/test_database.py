@@ -1,6 +1,8 @@
 """The ratings database's engine, on SQLite and on a real Postgres."""
 
+import sqlite3
 import threading
+import time
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
 from pathlib import Path
@@ -102,6 +104,18 @@ def test_sqlite_is_set_up_for_more_than_one_process(tmp_path: Path):
         }
     assert pragmas == {"journal_mode": "wal", "busy_timeout": 30_000, "foreign_keys": 1, "synchronous": 2}
     engine.dispose()
+
+
+def test_the_switch_to_wal_waits_for_another_who_holds_the_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    other = sqlite3.connect(tmp_path / "ratings.sqlite", isolation_level=None)
+    other.execute("BEGIN IMMEDIATE")
+    monkeypatch.setattr(time, "sleep", lambda _: other.execute("COMMIT"))
+    engine = open_engine(f"sqlite:///{tmp_path / 'ratings.sqlite'}")
+    with engine.connect() as connection:
+        assert connection.exec_driver_sql("PRAGMA journal_mode").scalar() == "wal"
+    assert not other.in_transaction
+    engine.dispose()
+    other.close()
 
 
 def test_a_sqlite_transaction_takes_the_write_lock_at_its_start(tmp_path: Path):
