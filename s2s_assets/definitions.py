@@ -12,6 +12,7 @@ from s2s_assets.orchestration import StudyResource, TableIOManager  # noqa: E402
 from s2s_assets.pairing import assets as pairing  # noqa: E402
 from s2s_assets.pairing import sensors as pairing_sensors  # noqa: E402
 from s2s_assets.prompts import assets as prompts  # noqa: E402
+from s2s_assets.prompts import sensors as prompts_sensors  # noqa: E402
 from s2s_assets.ranking import assets as ranking  # noqa: E402
 from s2s_assets.ratings import assets as ratings  # noqa: E402
 from s2s_assets.ratings import sensors as ratings_sensors  # noqa: E402
@@ -44,18 +45,21 @@ SELECTIONS = {
 study = StudyResource()
 
 defs = dg.Definitions(
-    assets=[asset for selection in SELECTIONS.values() for asset in selection] + [ratings.ratings_log],
+    assets=[asset for selection in SELECTIONS.values() for asset in selection]
+    + [ratings.recording_verdicts, ratings.ratings_log],
     jobs=[
         dg.define_asset_job(name, selection=dg.AssetSelection.assets(*SELECTIONS[name]), description=text)
         for name, text in JOBS.items()
     ],
     sensors=[
+        prompts_sensors.verdicts_to_prompts,
         responses_sensors.registry_to_responses,
         pairing_sensors.cells_to_plan,
         ratings_sensors.ratings_to_refit,
     ],
     resources={
         "study": study,
+        "reviews": ratings.DatabaseReviews(study=study),
         "withdrawals": ratings.DatabaseWithdrawals(study=study),
         "io_manager": TableIOManager(study=study),
     },

@@ -17,7 +17,7 @@ from s2s_assets.orchestration.reconcile import (
     reconcile,
     settle,
 )
-from s2s_assets.orchestration.resources import StudyResource, Withdrawals
+from s2s_assets.orchestration.resources import Reviews, StudyResource, Withdrawals
 from s2s_assets.orchestration.stage import Check, Stage, StageEvent, leave_out, run_stage
 
 __all__ = [
@@ -30,6 +30,7 @@ __all__ = [
     "Check",
     "Driver",
     "Level",
+    "Reviews",
     "RunFailedError",
     "Stage",
     "StageEvent",

@@ -11,7 +11,7 @@ import dagster as dg
 from sqlalchemy import Engine
 
 from s2s_assets.storage import StudyStore, open_engine, open_store
-from s2s_assets.study import IdentityError, Settings, Study, StudyFolder, load_study
+from s2s_assets.study import IdentityError, RecordingVerdict, Settings, Study, StudyFolder, load_study
 
 
 @lru_cache(maxsize=8)
@@ -77,3 +77,11 @@ class Withdrawals(dg.ConfigurableResource, ABC):  # type: ignore[type-arg]
     @abstractmethod
     def responses(self) -> frozenset[str]:
         """Ids of the responses that are withdrawn now."""
+
+
+class Reviews(dg.ConfigurableResource, ABC):  # type: ignore[type-arg]
+    """What reviewers say of the recordings: kept by the ratings database, asked by the rooms below it."""
+
+    @abstractmethod
+    def verdicts(self) -> tuple[RecordingVerdict, ...]:
+        """The newest verdict about each file of each recording, oldest first."""

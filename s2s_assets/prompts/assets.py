@@ -6,7 +6,17 @@ from typing import Any
 import dagster as dg
 import polars as pl
 
-from s2s_assets.orchestration import OWNERS, Stage, StageEvent, StudyResource, markdown_table, preview, run_stage
+from s2s_assets.orchestration import (
+    OWNERS,
+    Reviews,
+    Stage,
+    StageEvent,
+    StudyResource,
+    markdown_table,
+    preview,
+    run_stage,
+    settle,
+)
 from s2s_assets.prompts import (
     NORMALIZED_METHOD_VERSION,
     RECORDED_METHOD_VERSION,
@@ -14,6 +24,8 @@ from s2s_assets.prompts import (
     prompts_without_take,
     read_recording,
     record_prompts,
+    recorded_level,
+    verdicts_level,
 )
 from s2s_assets.prompts.checks import NORMALIZED_SPECS, RECORDED_SPECS, normalized_checks, recorded_checks
 from s2s_assets.storage import Table
@@ -49,17 +61,20 @@ def _describe_recorded(frame: pl.DataFrame, folder: StudyFolder) -> Mapping[str,
 
 
 @dg.asset(
+    deps=["recording_verdicts"],
     group_name="prompts",
     kinds={"python", "parquet"},
     owners=OWNERS,
     code_version=RECORDED_METHOD_VERSION,
     check_specs=RECORDED_SPECS,
 )
-def recorded_prompts(context: dg.AssetExecutionContext, study: StudyResource) -> Generator[StageEvent, None, None]:
+def recorded_prompts(
+    context: dg.AssetExecutionContext, study: StudyResource, reviews: Reviews
+) -> Generator[StageEvent, None, None]:
     """All recordings with automated measures and human verdicts; one selected take a script, with the reason."""
     folder = study.folder()
     study.claim(context.instance, folder.study)
-    store = study.store(folder.study)
+    store, verdicts = study.store(folder.study), reviews.verdicts()
     stage = Stage(
         asset="recorded_prompts",
         method_version=RECORDED_METHOD_VERSION,
@@ -68,6 +83,7 @@ def recorded_prompts(context: dg.AssetExecutionContext, study: StudyResource) ->
             [s.model_dump(mode="json", exclude={"tags"}) | {"tags": sorted(s.tags)} for s in folder.scripts],
             _contents(folder),
             folder.study.qa.model_dump(mode="json"),
+            [verdict.model_dump(mode="json") for verdict in verdicts],
         ],
         compute=lambda: record_prompts(
             folder.scripts,
@@ -75,11 +91,13 @@ def recorded_prompts(context: dg.AssetExecutionContext, study: StudyResource) ->
             lambda file: read_recording(folder.recordings_dir / file),
             folder.study.qa,
             store.put_blob,
+            verdicts,
         ),
         checks=recorded_checks(folder.scripts),
         describe=lambda frame: _describe_recorded(frame, folder),
     )
-    yield from run_stage(context, store, stage)
+    table = yield from run_stage(context, store, stage)
+    settle(store, "recorded_prompts", None, verdicts_level(verdicts), table.version)
 
 
 def _describe_normalized(frame: pl.DataFrame, counts: Mapping[str, int]) -> Mapping[str, Any]:
@@ -125,4 +143,5 @@ def normalized_audio(
         checks=normalized_checks(folder.study.audio.target_lufs),
         describe=lambda frame: _describe_normalized(frame, counts),
     )
-    yield from run_stage(context, store, stage)
+    table = yield from run_stage(context, store, stage)
+    settle(store, "normalized_audio", None, recorded_level(recorded_prompts.version), table.version)

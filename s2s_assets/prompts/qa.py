@@ -4,30 +4,88 @@ Duration, share of clipped samples, noise floor (a laxer limit where the acousti
 speech, silence at either end. A measure that a recording does not have fails nothing.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 
 from s2s_assets.audio import Measures
 from s2s_assets.study import Acoustic, QaLimits, percent
 
 
+@dataclass(frozen=True)
+class QaCheck:
+    """A measure against its limits, in words."""
+
+    name: str
+    value: str | None
+    """The figure with its unit; None where the recording has none."""
+    limit: str
+    fault: str | None
+    """Why it fails; None where it does not."""
+
+
 def qa_reasons(measures: Measures, acoustic: Acoustic, limits: QaLimits) -> tuple[str, ...]:
     """Why a recording fails, each reason with the figure and the limit; empty where it passes."""
-    return tuple(_failures(measures, acoustic, limits))
+    return tuple(check.fault for check in qa_checks(measures, acoustic, limits) if check.fault is not None)
 
 
-def _failures(measures: Measures, acoustic: Acoustic, limits: QaLimits) -> Iterator[str]:
-    duration_s, silence_s = measures.duration_s, max(measures.leading_silence_s, measures.trailing_silence_s)
-    floor, speech = measures.noise_floor_dbfs, measures.speech_level_dbfs
+def qa_checks(measures: Measures, acoustic: Acoustic, limits: QaLimits) -> tuple[QaCheck, ...]:
+    """Every measure that has a limit, passed or not."""
+    return tuple(_checks(measures, acoustic, limits))
+
+
+def _checks(measures: Measures, acoustic: Acoustic, limits: QaLimits) -> Iterator[QaCheck]:
+    silence_s = max(measures.leading_silence_s, measures.trailing_silence_s)
     floor_limit = limits.max_noise_floor_dbfs if acoustic == "clean" else limits.max_noise_floor_degraded_dbfs
-    if duration_s < limits.min_duration_s:
-        yield f"duration {duration_s:.2f} s, at least {limits.min_duration_s:g} s expected"
-    if duration_s > limits.max_duration_s:
-        yield f"duration {duration_s:.2f} s, at most {limits.max_duration_s:g} s expected"
-    if measures.clipped_share > limits.max_clipped_share:
-        yield f"clipped: {percent(measures.clipped_share, 2)} of the samples, at most {percent(limits.max_clipped_share, 2)} expected"
-    if floor is not None and floor > floor_limit:
-        yield f"noise floor {floor:.1f} dBFS, at most {floor_limit:g} dBFS expected for {acoustic}"
-    if speech is not None and speech < limits.min_speech_level_dbfs:
-        yield f"speech level {speech:.1f} dBFS, at least {limits.min_speech_level_dbfs:g} dBFS expected"
-    if silence_s > limits.max_silence_s:
-        yield f"silence of {silence_s:.2f} s at one end, at most {limits.max_silence_s:g} s expected"
+    least, most = f"at least {limits.min_duration_s:g} s", f"at most {limits.max_duration_s:g} s"
+    yield _check("duration", measures.duration_s, _seconds, least, limits.min_duration_s)
+    yield _check("duration", measures.duration_s, _seconds, most, high=limits.max_duration_s)
+    yield _check(
+        "clipped",
+        measures.clipped_share,
+        lambda share: f"{percent(share, 2)} of the samples",
+        f"at most {percent(limits.max_clipped_share, 2)}",
+        high=limits.max_clipped_share,
+        says="clipped: {value}, {limit} expected",
+    )
+    yield _check(
+        "noise floor",
+        measures.noise_floor_dbfs,
+        _level,
+        f"at most {floor_limit:g} dBFS",
+        high=floor_limit,
+        says=f"{{name}} {{value}}, {{limit}} expected for {acoustic}",
+    )
+    speech_limit = limits.min_speech_level_dbfs
+    yield _check("speech level", measures.speech_level_dbfs, _level, f"at least {speech_limit:g} dBFS", speech_limit)
+    yield _check(
+        "silence at one end",
+        silence_s,
+        _seconds,
+        f"at most {limits.max_silence_s:g} s",
+        high=limits.max_silence_s,
+        says="silence of {value} at one end, {limit} expected",
+    )
+
+
+def _seconds(value: float) -> str:
+    return f"{value:.2f} s"
+
+
+def _level(value: float) -> str:
+    return f"{value:.1f} dBFS"
+
+
+def _check(
+    name: str,
+    value: float | None,
+    shown: Callable[[float], str],
+    limit: str,
+    low: float = float("-inf"),
+    high: float = float("inf"),
+    says: str = "{name} {value}, {limit} expected",
+) -> QaCheck:
+    if value is None:
+        return QaCheck(name, None, limit, None)
+    figure = shown(value)
+    fails = value < low or value > high
+    return QaCheck(name, figure, limit, says.format(name=name, value=figure, limit=limit) if fails else None)

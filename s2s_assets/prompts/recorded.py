@@ -12,8 +12,8 @@ import polars as pl
 from s2s_assets.audio import Measures, decode, measure, read_audio_file
 from s2s_assets.prompts.qa import qa_reasons
 from s2s_assets.prompts.schema import MEASURES, RECORDED_PROMPTS
-from s2s_assets.prompts.selection import Take, select
-from s2s_assets.study import AudioError, QaLimits, Recording, Script
+from s2s_assets.prompts.selection import select_takes
+from s2s_assets.study import AudioError, QaLimits, Recording, RecordingVerdict, Script
 
 METHOD_VERSION = "recorded-1"
 """Changes whenever the same recordings would be measured, checked or selected otherwise."""
@@ -47,6 +47,7 @@ def record_prompts(
     read: Callable[[str], bytes | None],
     qa_limits: QaLimits,
     put_blob: Callable[[bytes, str], str],
+    verdicts: Iterable[RecordingVerdict] = (),
 ) -> pl.DataFrame:
     """Measure, check and select recordings.
 
@@ -56,6 +57,7 @@ def record_prompts(
         read: File as in recordings.csv → its bytes, None where there is none; may raise AudioError for what is no file.
         qa_limits: Limits of the automated check.
         put_blob: Stores bytes under a suffix and returns their reference.
+        verdicts: Reviewers', oldest first.
 
     Returns:
         Table `recorded_prompts`, sorted by prompt and recording. A recording that cannot be decoded or measured is a row
@@ -66,12 +68,8 @@ def record_prompts(
     for recording in sorted(recordings, key=lambda r: r.recording):
         script = script_of[recording.prompt]
         takes[script.prompt].append(_listen(recording, script, read, qa_limits, put_blob))
-    rows = [
-        _row(script_of[prompt], heard, decided)
-        for prompt in sorted(takes)
-        for heard, decided in zip(takes[prompt], select(map(_take, takes[prompt])), strict=True)
-    ]
-    return pl.DataFrame(rows, schema=RECORDED_PROMPTS)
+    rows = [_row(script_of[prompt], heard) for prompt in sorted(takes) for heard in takes[prompt]]
+    return select_takes(pl.DataFrame(rows, schema=RECORDED_PROMPTS), verdicts)
 
 
 def prompts_without_take(scripts: Iterable[Script], recorded: pl.DataFrame) -> dict[str, str]:
@@ -106,26 +104,7 @@ def _listen(
     return _Heard(recording, source_blob, measures, None, qa_reasons(measures, script.acoustic, limits))
 
 
-def _take(heard: _Heard) -> Take:
-    recording, measures = heard.recording, heard.measures
-    return Take(
-        recording=recording.recording,
-        refused=heard.reason,
-        qa_reasons=heard.qa_reasons,
-        verdict=recording.verdict,
-        verdict_reason=recording.verdict_reason,
-        verdict_by=recording.verdict_by,
-        speech_to_noise_db=None if measures is None else _speech_to_noise_db(measures),
-    )
-
-
-def _speech_to_noise_db(measures: Measures) -> float | None:
-    if measures.speech_level_dbfs is None or measures.noise_floor_dbfs is None:
-        return None
-    return measures.speech_level_dbfs - measures.noise_floor_dbfs
-
-
-def _row(script: Script, heard: _Heard, take: Take) -> Mapping[str, Any]:
+def _row(script: Script, heard: _Heard) -> Mapping[str, Any]:
     recording, measures = heard.recording, heard.measures
     return {
         "prompt": script.prompt,
@@ -147,8 +126,8 @@ def _row(script: Script, heard: _Heard, take: Take) -> Mapping[str, Any]:
         "verdict": recording.verdict,
         "verdict_reason": recording.verdict_reason or None,
         "verdict_by": recording.verdict_by or None,
-        "selected": take.selected,
-        "selection_reason": take.selection_reason,
+        "selected": False,
+        "selection_reason": None,
     }
 
 

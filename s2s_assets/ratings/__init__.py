@@ -28,6 +28,7 @@ from s2s_assets.ratings.store import Rater, RatingsStore, enrol, status, utc_now
 from s2s_assets.ratings.submit import submit
 from s2s_assets.ratings.tasks import RATING_TASKS, rating_tasks_table, task_media, upsert_tasks
 from s2s_assets.ratings.transfer import as_written, import_file, import_ratings
+from s2s_assets.ratings.verdicts import judge, verdicts_given, verdicts_in_force
 
 __all__ = [
     "CONTROLS",
@@ -74,6 +75,7 @@ __all__ = [
     "invitations",
     "invite",
     "invited",
+    "judge",
     "media_blob",
     "mos_table",
     "next_assignment",
@@ -99,6 +101,8 @@ __all__ = [
     "task_media",
     "upsert_tasks",
     "utc_now",
+    "verdicts_given",
+    "verdicts_in_force",
     "withdraw",
     "withdrawn",
     "write_project",

@@ -8,6 +8,7 @@ task            what a sitting was shown: a pair, a control, training, or a sing
 stimulus        what is heard in a task, by an opaque token, and how much of it was heard
 reply           one answer in a task, as given; a finished pair's replies become answers
 admin_access    a link to the admin pages and the browser that opened it; link and cookie are stored hashed
+recording_verdict   what a reviewer said of a recording's file; of one file the newest counts, and none is ever deleted
 ```
 
 A sitting has at most one open task, and a response at most one live single-response task a slot, by index.
@@ -170,4 +171,24 @@ admin_access = Table(
     column("ended_at", UtcTime, null=True),
     UniqueConstraint("secret_hash", name="uq_admin_access_secret_hash"),
     UniqueConstraint("token_hash", name="uq_admin_access_token_hash"),
+)
+
+recording_verdict = Table(
+    "recording_verdict",
+    metadata,
+    key(),
+    column("prompt", Text),
+    column("recording", Text),
+    column("source_blob", Text),
+    column("verdict", Text, null=True),
+    column("selected", Boolean),
+    column("reasons", JSON),
+    column("comment", Text),
+    column("author", Text),
+    column("created_at", UtcTime),
+    CheckConstraint("verdict IN ('accept', 'rerecord', 'reject')", name="ck_recording_verdict_verdict"),
+    CheckConstraint(
+        "NOT selected OR (verdict IS NOT NULL AND verdict = 'accept')", name="ck_recording_verdict_selected"
+    ),
+    Index("ix_recording_verdict_prompt", "prompt"),
 )

@@ -9,6 +9,7 @@ import polars as pl
 
 from s2s_assets.orchestration import (
     OWNERS,
+    Reviews,
     Stage,
     StageEvent,
     StudyResource,
@@ -30,10 +31,12 @@ from s2s_assets.ratings import (
     snapshot,
     task_media,
     upsert_tasks,
+    verdicts_in_force,
     withdrawn,
 )
 from s2s_assets.ratings.checks import QUALITY_SPECS, quality_checks
 from s2s_assets.storage import Table
+from s2s_assets.study import RecordingVerdict
 
 TASKS_VERSION = "tasks-1"
 SNAPSHOT_VERSION = "ratings-2"
@@ -49,6 +52,26 @@ class DatabaseWithdrawals(Withdrawals):
         return withdrawn(RatingsStore(self.study.engine(), self.study.folder().study.study))
 
 
+class DatabaseReviews(Reviews):
+    """Reviewers' verdicts, as the ratings database has them."""
+
+    study: dg.ResourceDependency[StudyResource]
+
+    def verdicts(self) -> tuple[RecordingVerdict, ...]:
+        """The newest verdict about each file of each recording, oldest first."""
+        return verdicts_in_force(RatingsStore(self.study.engine(), self.study.folder().study.study))
+
+
+recording_verdicts = dg.AssetSpec(
+    "recording_verdicts",
+    group_name="prompts",
+    kinds={"sql"},
+    owners=OWNERS,
+    description=(
+        "What reviewers say of the recordings, in the ratings database. People listen outside Dagster; the sensor "
+        "verdicts_to_prompts reports each version once they pause."
+    ),
+)
 ratings_log = dg.AssetSpec(
     "ratings_log",
     deps=["rating_tasks"],

@@ -51,12 +51,15 @@ from s2s_assets.study.seeds import generator, seed
 from s2s_assets.study.sending import Exchange, Price, Provider
 from s2s_assets.study.settings import Settings
 from s2s_assets.study.truth import Truth, load_truth
+from s2s_assets.study.verdicts import FAULTS, JUDGEMENTS, Judgement, RecordingVerdict
 from s2s_assets.study.words import percent, plural
 
 __all__ = [
     "ACOUSTICS",
     "DIMENSIONS",
+    "FAULTS",
     "INFERENCE_COLUMNS",
+    "JUDGEMENTS",
     "LEVELS",
     "NO_THINKING",
     "OVERALL",
@@ -82,6 +85,7 @@ __all__ = [
     "InferenceRow",
     "InputError",
     "Ints",
+    "Judgement",
     "Model",
     "ObjectNotFoundError",
     "PilotError",
@@ -90,6 +94,7 @@ __all__ = [
     "QaLimits",
     "RatingsError",
     "Recording",
+    "RecordingVerdict",
     "ReleaseError",
     "Rubric",
     "S2SError",

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from s2s_assets.audio import Measures
-from s2s_assets.prompts.qa import qa_reasons
+from s2s_assets.prompts.qa import qa_checks, qa_reasons
 from s2s_assets.study import QaLimits
 
 GOOD = Measures(
@@ -68,3 +68,16 @@ def test_degraded_acoustics_may_be_noisier_up_to_a_limit_of_their_own(acoustic):
 def test_all_failures_are_listed_and_a_missing_measure_fails_nothing():
     bad = replace(GOOD, duration_s=0.1, clipped_share=1.0, noise_floor_dbfs=None, speech_level_dbfs=None)
     assert len(qa_reasons(bad, "clean", QaLimits())) == 2
+
+
+def test_every_limit_is_told_with_figure_and_whether_it_holds():
+    found = qa_checks(replace(GOOD, speech_level_dbfs=None, duration_s=121.0), "far_field", QaLimits())
+    assert [(c.name, c.value, c.limit) for c in found] == [
+        ("duration", "121.00 s", "at least 0.4 s"),
+        ("duration", "121.00 s", "at most 120 s"),
+        ("clipped", "0.00 % of the samples", "at most 0.10 %"),
+        ("noise floor", "-60.0 dBFS", "at most -20 dBFS"),
+        ("speech level", None, "at least -45 dBFS"),
+        ("silence at one end", "0.10 s", "at most 5 s"),
+    ]
+    assert [c.limit for c in found if c.fault] == ["at most 120 s"]

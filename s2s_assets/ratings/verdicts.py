@@ -1,0 +1,100 @@
+"""Reviewers' verdicts about recordings: rows with author and time, of which the newest about a file counts.
+
+A verdict names the bytes that were heard, and is refused where the recording has others by now. One that would give a
+prompt another take while answers about it are stored is refused too: old answers would stand beside new audio under one
+name. Nothing is ever changed or deleted; a verdict is taken back by a further row.
+"""
+
+from collections.abc import Iterable
+from typing import Any
+
+import polars as pl
+from sqlalchemy import Connection, func, select
+
+from s2s_assets.prompts import select_takes
+from s2s_assets.ratings.app_schema import recording_verdict
+from s2s_assets.ratings.schema import answer, pair
+from s2s_assets.ratings.store import RatingsStore
+from s2s_assets.study import FAULTS, RatingsError, RecordingVerdict
+
+_COLUMNS = recording_verdict.c[*RecordingVerdict.model_fields]
+
+
+def judge(store: RatingsStore, recorded: pl.DataFrame, verdict: RecordingVerdict) -> None:
+    """Store a verdict.
+
+    Args:
+        store: The study's database.
+        recorded: The table `recorded_prompts` in force.
+        verdict: About one of its recordings.
+
+    Raises:
+        RatingsError: there is no such file, nobody signs, a reason is missing or unknown, what is selected cannot be
+            used, or the prompt's take would change though it has answers.
+    """
+    _require_sense(recorded, verdict)
+    row = verdict.model_dump() | {"reasons": list(verdict.reasons)}
+    with store.importing() as connection:
+        _require_unanswered(connection, recorded, verdict)
+        connection.execute(recording_verdict.insert().values(row))
+
+
+def verdicts_in_force(store: RatingsStore) -> tuple[RecordingVerdict, ...]:
+    """The newest verdict about each file of each recording, oldest first."""
+    with store.reading() as connection:
+        return _in_force(connection)
+
+
+def verdicts_given(store: RatingsStore, prompt: str | None = None) -> tuple[RecordingVerdict, ...]:
+    """Every verdict about a prompt's recordings, or about all, oldest first."""
+    query = select(*_COLUMNS).order_by(recording_verdict.c.id)
+    with store.reading() as connection:
+        rows = connection.execute(query if prompt is None else query.where(recording_verdict.c.prompt == prompt))
+        return _verdicts(rows.mappings())
+
+
+def _in_force(connection: Connection) -> tuple[RecordingVerdict, ...]:
+    of_file = recording_verdict.c["recording", "source_blob"]
+    newest = select(func.max(recording_verdict.c.id)).group_by(*of_file)
+    query = select(*_COLUMNS).where(recording_verdict.c.id.in_(newest)).order_by(recording_verdict.c.id)
+    return _verdicts(connection.execute(query).mappings())
+
+
+def _verdicts(rows: Iterable[Any]) -> tuple[RecordingVerdict, ...]:
+    return tuple(RecordingVerdict(**row) for row in rows)
+
+
+def _require_sense(recorded: pl.DataFrame, verdict: RecordingVerdict) -> None:
+    about = recorded.filter(prompt=verdict.prompt, recording=verdict.recording, source_blob=verdict.source_blob)
+    name = f"recording {verdict.recording!r}"
+    if about.is_empty():
+        raise RatingsError(f"{name}: there is another file of it by now, or none; load the page again and hear that")
+    unknown = sorted(set(verdict.reasons) - FAULTS.keys())
+    if unknown:
+        raise RatingsError(f"{name}: reason {unknown[0]!r} is none of {', '.join(FAULTS)}")
+    row, why = about.row(0, named=True), verdict.why
+    if verdict.verdict in ("rerecord", "reject") and not why:
+        raise RatingsError(f"{name}: choose or write a reason; whoever records it again goes by it")
+    if verdict.verdict == "accept" and row["qa"] == "fail" and not why:
+        raise RatingsError(f"{name}: it fails the automated check; write why it is good all the same")
+    if verdict.selected and (verdict.verdict != "accept" or row["status"] != "ok"):
+        raise RatingsError(f"{name}: only a take that is good, and that could be measured, can be selected")
+    if not verdict.author.strip():
+        raise RatingsError(f"{name}: expected who judges it; the name is stored with the verdict")
+
+
+def _require_unanswered(connection: Connection, recorded: pl.DataFrame, verdict: RecordingVerdict) -> None:
+    """Refuse what would give an answered prompt another take."""
+    of_prompt = recorded.filter(prompt=verdict.prompt)
+    taken, then = _taken(of_prompt), _taken(select_takes(of_prompt, [*_in_force(connection), verdict]))
+    answered = select(answer.c.id).join(pair, pair.c.id == answer.c.pair_id).where(pair.c.prompt == verdict.prompt)
+    if taken is not None and then != taken and connection.execute(answered.limit(1)).first() is not None:
+        raise RatingsError(
+            f"prompt {verdict.prompt!r} has answers, and {taken!r} is the take that they are about; with this verdict it "
+            f"would be {then or 'none'}. Withdraw its responses, and give a new take a new prompt id"
+        )
+
+
+def _taken(recorded: pl.DataFrame) -> str | None:
+    """The selected recording of one script."""
+    return next(iter(recorded.filter("selected")["recording"]), None)
