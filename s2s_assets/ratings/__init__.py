@@ -17,6 +17,7 @@ from s2s_assets.ratings.planted import plant, planted_strengths
 from s2s_assets.ratings.project import write_project
 from s2s_assets.ratings.quality import QUALITY_VERSION, RATER_QUALITY, rater_quality_table
 from s2s_assets.ratings.quality_controls import CONTROLS
+from s2s_assets.ratings.quality_report import agreement_report, alike_report, one_opinion, raters_report
 from s2s_assets.ratings.quality_tasks import HEARD
 from s2s_assets.ratings.reading import Reading, reading_options
 from s2s_assets.ratings.reconcile import Reconciled, read_submissions, reconcile, sittings_table
@@ -55,6 +56,8 @@ __all__ = [
     "RepeatsRule",
     "Settled",
     "Sitting",
+    "agreement_report",
+    "alike_report",
     "as_written",
     "beat",
     "begin",
@@ -80,9 +83,11 @@ __all__ = [
     "mos_table",
     "next_assignment",
     "next_task",
+    "one_opinion",
     "plant",
     "planted_strengths",
     "rater_quality_table",
+    "raters_report",
     "rating_tasks_table",
     "read_ratings",
     "read_submissions",

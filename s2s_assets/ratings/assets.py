@@ -23,9 +23,13 @@ from s2s_assets.ratings import (
     QUALITY_VERSION,
     RatingsStore,
     Settled,
+    agreement_report,
+    alike_report,
     controls_table,
     heard_table,
+    one_opinion,
     rater_quality_table,
+    raters_report,
     rating_tasks_table,
     settled_version,
     snapshot,
@@ -40,6 +44,8 @@ from s2s_assets.study import RecordingVerdict
 
 TASKS_VERSION = "tasks-1"
 SNAPSHOT_VERSION = "ratings-2"
+_SHOWN = 12
+"""Rows of a table in the metadata."""
 
 
 class DatabaseWithdrawals(Withdrawals):
@@ -161,12 +167,17 @@ def ratings(
 
 
 def _describe_quality(frame: pl.DataFrame) -> Mapping[str, Any]:
-    study_rows = frame.filter(pl.col("scope").is_in(["study", "rubric"])).drop("flag", "effect")
     flagged = frame.filter(pl.col("flag").is_not_null())
     flags = flagged.group_by("flag", "effect", "scope").agg(pl.col("name").n_unique()).sort("flag", "effect")
     dropped = frame.filter(pl.col("effect") == "drop")
+    raters = raters_report(frame)
+    by_side = raters.sort(pl.col("order_effect").abs(), descending=True, nulls_last=True)
     return {
-        "agreement": markdown_table(study_rows.to_dicts()[:40]),
+        "agreement": markdown_table(agreement_report(frame).to_dicts()),
+        "questions_answered_alike": markdown_table(alike_report(frame).head(_SHOWN).to_dicts()),
+        "first_factor_share": one_opinion(frame),
+        "busiest_raters": markdown_table(raters.head(_SHOWN).to_dicts()),
+        "raters_by_order_effect": markdown_table(by_side.head(_SHOWN).to_dicts()),
         "flags": markdown_table(flags.to_dicts()),
         "dropped_raters": len(dropped.filter(pl.col("scope") == "rater")["name"].unique()),
         "dropped_answers": len(dropped.filter(pl.col("scope") == "rating")["name"].unique()),

@@ -1,6 +1,5 @@
 """The admin pages of the whole study: how far it is, whether all is well, who answers how."""
 
-import polars as pl
 from fastapi import APIRouter, Depends, Request
 from markupsafe import Markup
 from starlette.responses import Response
@@ -12,10 +11,10 @@ from s2s_assets.ratings.app.admin_tables import TABLES, arrange
 from s2s_assets.ratings.app.context import AppContext, RefusedError
 from s2s_assets.ratings.measures import ALL
 from s2s_assets.ratings.progress import paces, pairs_progress, problems_told, totals
+from s2s_assets.ratings.quality_report import agreement_report, alike_report, one_opinion, raters_report
 from s2s_assets.ratings.watch_charts import order_chart, raters_chart, scores_chart, votes_chart
 
 router = APIRouter(prefix="/admin", dependencies=[Depends(admin_of)])
-_RATE = {"alpha", "alpha_cleaned", "icc", "icc_mean", "kappa", "sign_agreement", "order_effect"}
 
 
 @router.get("")
@@ -52,12 +51,12 @@ def table(request: Request, context: AppContext, admin: CurrentAdmin, name: str)
 
 
 @router.get("/quality")
-def quality(context: AppContext, admin: CurrentAdmin, rubric: str = ALL) -> Response:
-    """Charts and agreement."""
-    look = context.watch.look()
+def quality(request: Request, context: AppContext, admin: CurrentAdmin) -> Response:
+    """Charts, agreement, questions that are answered as one, and the raters."""
+    look, asked = context.watch.look(), request.query_params
     rubrics = [ALL, *(r.id for r in context.desk.study.rubrics)]
-    chosen = rubric if rubric in rubrics else ALL
-    of_all = look.quality.filter(pl.col("scope").is_in(["study", "rubric"]) & pl.col("measure").is_in(sorted(_RATE)))
+    chosen = asked.get("rubric", ALL)
+    chosen = chosen if chosen in rubrics else ALL
     charts = {
         "Votes over time": votes_chart(look.ratings),
         "Scores": scores_chart(look.ratings, chosen),
@@ -69,6 +68,10 @@ def quality(context: AppContext, admin: CurrentAdmin, rubric: str = ALL) -> Resp
         "charts": {name: Markup(svg) for name, svg in charts.items()},  # noqa: S704 - drawing escapes every name
         "rubrics": rubrics,
         "rubric": chosen,
-        "agreement": of_all.select("scope", "name", "measure", "value", "low", "high", "n").to_dicts(),
+        "agreement": agreement_report(look.quality).to_dicts(),
+        "alike": alike_report(look.quality).to_dicts(),
+        "one_opinion": one_opinion(look.quality),
+        "raters": arrange(raters_report(look.quality), asked, "share", descending=True),
+        "keep": {"rubric": chosen},
     }
     return admin_page(context, admin, "admin_quality", "quality", values)
