@@ -7,8 +7,10 @@ from s2s_assets.audio.levels import SILENCE_DBFS, longest_pause_s, loudest_frame
 from s2s_assets.audio.measures import Measures, measure
 from s2s_assets.audio.normalization import METHOD_VERSION, Normalized, normalize
 from s2s_assets.audio.pcm import from_pcm16, pcm16, resample
+from s2s_assets.audio.spectrogram import FLOOR_DBFS, envelope, spectrogram_dbfs
 
 __all__ = [
+    "FLOOR_DBFS",
     "METHOD_VERSION",
     "SILENCE_DBFS",
     "Clip",
@@ -18,6 +20,7 @@ __all__ = [
     "encode",
     "encode_flac",
     "encode_flac_pcm16",
+    "envelope",
     "from_pcm16",
     "longest_pause_s",
     "loudest_frame_dbfs",
@@ -28,4 +31,5 @@ __all__ = [
     "pcm_sha256",
     "read_audio_file",
     "resample",
+    "spectrogram_dbfs",
 ]

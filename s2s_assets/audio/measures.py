@@ -1,6 +1,7 @@
 """Everything that is measured of a clip, in one record."""
 
-from dataclasses import asdict, dataclass
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, fields
 from typing import Any
 
 import numpy as np
@@ -39,6 +40,12 @@ class Measures:
     def as_row(self) -> dict[str, Any]:
         """The measures as a row of a table or a JSON object."""
         return asdict(self) | {"warnings": list(self.warnings)}
+
+    @classmethod
+    def from_row(cls, row: Mapping[str, Any]) -> "Measures":
+        """The measures of such a row, which may have other columns too."""
+        values = {one.name: row[one.name] for one in fields(cls)}
+        return cls(**values | {"warnings": tuple(row["warnings"])})
 
 
 def require_measurable(clip: Clip) -> None:

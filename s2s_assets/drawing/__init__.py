@@ -1,6 +1,7 @@
 """Drawing: parts of charts as SVG, and PNGs that look the same everywhere. What is drawn is the rooms' own."""
 
 from s2s_assets.drawing.png import png_width, svg_to_png, thumbnail
+from s2s_assets.drawing.raster import heat_png
 from s2s_assets.drawing.svg import (
     ABOVE,
     BELOW,
@@ -11,8 +12,10 @@ from s2s_assets.drawing.svg import (
     RULE,
     clip,
     drawing,
+    picture,
     round_axis,
     text,
+    wave,
     width_of,
 )
 
@@ -26,10 +29,13 @@ __all__ = [
     "RULE",
     "clip",
     "drawing",
+    "heat_png",
+    "picture",
     "png_width",
     "round_axis",
     "svg_to_png",
     "text",
     "thumbnail",
+    "wave",
     "width_of",
 ]

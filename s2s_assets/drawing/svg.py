@@ -9,7 +9,7 @@ attribute or a line.
 import math
 import re
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from markupsafe import escape
 
@@ -72,6 +72,23 @@ def text(
     extra += f' text-anchor="{anchor}"' if anchor != "start" else ""
     extra += f' transform="rotate({turn} {x} {y})"' if turn else ""
     return f'<text class="{css}" fill="{fill}" x="{x:.1f}" y="{y:.1f}" font-size="{size:g}"{extra}>{escape(_FORBIDDEN.sub(_REPLACEMENT, words))}</text>'
+
+
+def wave(heights: Iterable[float], start: float, stop: float, middle: float, colour: str, css: str = "") -> str:
+    """Bars around a middle line, equally spaced from start to stop, each as far up and down as its height."""
+    found = list(heights)
+    width = (stop - start) / max(1, len(found))
+    lines = "".join(f"M{start + (n + 0.5) * width:.1f} {middle - h:.1f}V{middle + h:.1f}" for n, h in enumerate(found))
+    named = f'class="{css}" ' if css else ""
+    return f'<path {named}stroke="{colour}" stroke-width="{max(width * 0.8, 0.5):.2f}" d="{lines}"/>'
+
+
+def picture(x: float, y: float, width: float, height: float, address: str) -> str:
+    """A picture from another address of the page's own host, stretched to a rectangle."""
+    return (
+        f'<image x="{x:.1f}" y="{y:.1f}" width="{width:.1f}" height="{height:.1f}" preserveAspectRatio="none" '
+        f'href="{escape(address)}"/>'
+    )
 
 
 def drawing(width: float, height: float, label: str, parts: Sequence[str]) -> str:

@@ -36,16 +36,24 @@ def qa_checks(measures: Measures, acoustic: Acoustic, limits: QaLimits) -> tuple
 def _checks(measures: Measures, acoustic: Acoustic, limits: QaLimits) -> Iterator[QaCheck]:
     silence_s = max(measures.leading_silence_s, measures.trailing_silence_s)
     floor_limit = limits.max_noise_floor_dbfs if acoustic == "clean" else limits.max_noise_floor_degraded_dbfs
-    least, most = f"at least {limits.min_duration_s:g} s", f"at most {limits.max_duration_s:g} s"
-    yield _check("duration", measures.duration_s, _seconds, least, limits.min_duration_s)
-    yield _check("duration", measures.duration_s, _seconds, most, high=limits.max_duration_s)
+    least_s, most_s = limits.min_duration_s, limits.max_duration_s
+    broken = f"at least {least_s:g} s" if measures.duration_s < least_s else f"at most {most_s:g} s"
     yield _check(
-        "clipped",
+        "duration",
+        measures.duration_s,
+        _seconds,
+        f"{least_s:g} s to {most_s:g} s",
+        least_s,
+        most_s,
+        says=f"{{name}} {{value}}, {broken} expected",
+    )
+    yield _check(
+        "clipped samples",
         measures.clipped_share,
-        lambda share: f"{percent(share, 2)} of the samples",
+        lambda share: percent(share, 2),
         f"at most {percent(limits.max_clipped_share, 2)}",
         high=limits.max_clipped_share,
-        says="clipped: {value}, {limit} expected",
+        says="clipped: {value} of the samples, {limit} expected",
     )
     yield _check(
         "noise floor",

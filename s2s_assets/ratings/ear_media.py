@@ -13,6 +13,7 @@ it for the cleaner one.
 
 import os
 import secrets
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Literal
@@ -75,10 +76,17 @@ class EarMedia:
             AudioError: it cannot be decoded.
         """
         name = digest([METHOD_VERSION, blob, treatment, self._target.model_dump(mode="json")])
-        path = self._folder / f"{name}.flac"
-        if not path.exists():
-            made = for_ears(self._store.get_blob(blob), blob, treatment, self._target)
-            part = path.with_suffix(f".{secrets.token_hex(4)}.part")
-            part.write_bytes(made)
-            os.replace(part, path)  # noqa: PTH105 - whole or not at all
-        return path
+        return kept(
+            self._folder / f"{name}.flac",
+            lambda: for_ears(self._store.get_blob(blob), blob, treatment, self._target),
+        )
+
+
+def kept(path: Path, make: Callable[[], bytes]) -> Path:
+    """A file that is made the first time that it is asked for, whole or not at all."""
+    if not path.exists():
+        made = make()
+        part = path.with_suffix(f".{secrets.token_hex(4)}.part")
+        part.write_bytes(made)
+        os.replace(part, path)  # noqa: PTH105 - whole or not at all
+    return path

@@ -10,10 +10,9 @@ from dataclasses import asdict, dataclass
 
 import numpy as np
 
-from s2s_assets.audio import from_pcm16
-from s2s_assets.drawing import BELOW, INK, MARK, MUTED, RULE, clip, drawing, round_axis, text, width_of
+from s2s_assets.audio import envelope, from_pcm16
+from s2s_assets.drawing import BELOW, INK, MARK, MUTED, RULE, clip, drawing, round_axis, text, wave, width_of
 from s2s_assets.responses.records import Outcome, Prompt
-from s2s_assets.study import Floats
 
 WIDTH = 960
 _TOP, _PITCH, _WAVE = 44, 20, 46
@@ -132,22 +131,9 @@ def _wave(
         stop = stretches[n + 1][2] if n + 1 < len(stretches) else len(samples) / rate_hz
         part = samples[round(offset * rate_hz) : round(stop * rate_hz)]
         if len(part) and loudest and end > begin:
-            heights = _envelope(part, (x(end) - x(begin)) / _BIN) / loudest * (_WAVE / 2 - 2)
-            parts.append(_shape(heights, x(begin), x(end), middle, colour))
+            heights = envelope(part, int((x(end) - x(begin)) / _BIN)) / loudest * (_WAVE / 2 - 2)
+            parts.append(wave(heights, x(begin), x(end), middle, colour))
     return parts
-
-
-def _envelope(samples: Floats, bins: float) -> Floats:
-    """Loudest sample of each of about so many parts."""
-    edges = np.unique(np.linspace(0, len(samples), max(1, int(bins)), endpoint=False).astype(np.int64))
-    return np.maximum.reduceat(np.abs(samples), edges)
-
-
-def _shape(heights: Floats, start: float, stop: float, middle: float, colour: str) -> str:
-    at = np.linspace(start, stop, len(heights) + 1)[:-1]
-    width = (stop - start) / len(heights)
-    lines = "".join(f"M{a:.1f} {middle - h:.1f}V{middle + h:.1f}" for a, h in zip(at + width / 2, heights, strict=True))
-    return f'<path stroke="{colour}" stroke-width="{max(width * 0.8, 0.5):.2f}" d="{lines}"/>'
 
 
 def _row(kind: _Kind, x: Callable[[float], float], y: float) -> list[str]:

@@ -16,12 +16,15 @@ from s2s_assets.ratings.progress import (
     raters_progress,
 )
 from s2s_assets.ratings.records import exclusions_told
+from s2s_assets.ratings.review import scripts_review
+from s2s_assets.ratings.verdicts import verdicts_in_force
 
 ROWS = 100
 LINKS = {
     "invitation": "/admin/invitation?id=",
     "rater": "/admin/rater?name=",
     "rating": "/admin/rating?id=",
+    "script": "/admin/script?name=",
     **dict.fromkeys(("response", "response_a", "response_b", "against"), "/admin/response?id="),
 }
 """Columns whose cells lead somewhere."""
@@ -118,6 +121,10 @@ def _by(name: str) -> Callable[[Context], pl.DataFrame]:
     return lambda context: progress_by(pairs_progress(context.store), name)
 
 
+def _recordings(context: Context) -> pl.DataFrame:
+    return scripts_review(context.recorded.frame(), context.desk.scripts.values(), verdicts_in_force(context.store))
+
+
 def _flags(context: Context) -> pl.DataFrame:
     """Flags of raters and single answers, with the response that an answer is about."""
     look = context.watch.look()
@@ -149,6 +156,13 @@ TABLES: Mapping[str, TableOf] = {
         "Tasks done and leased; times are UTC.",
         lambda c: raters_progress(c.store),
         "last_at",
+        descending=True,
+    ),
+    "recordings": TableOf(
+        "Recordings",
+        "Listen to a script's recordings by its name; a script waits while the prompts do not have its newest verdict.",
+        _recordings,
+        "state",
         descending=True,
     ),
     "problems": TableOf(

@@ -14,6 +14,8 @@ from s2s_assets.ratings.app.words import DEFAULT
 from s2s_assets.ratings.ear_media import EarMedia
 from s2s_assets.ratings.handing import Desk
 from s2s_assets.ratings.invitations import Claims, study_key
+from s2s_assets.ratings.review import RecordedTable
+from s2s_assets.ratings.review_media import ReviewMedia
 from s2s_assets.ratings.sittings import Sitting, by_token
 from s2s_assets.ratings.store import Clock, RatingsStore, utc_now
 from s2s_assets.ratings.traps import trap_clips
@@ -65,6 +67,8 @@ class Context:
         self.desk = Desk(store, study, folder.script_of, clock, trap_clips(folder, blobs))
         self.media = EarMedia(blobs, settings.home / "ear-media", study.audio)
         self.rater_url = settings.rater_url
+        self.recorded = RecordedTable(blobs)
+        self.review_media = ReviewMedia(blobs, settings.home / "review-media")
         self.secure = settings.rater_url.startswith("https://")
         self.watch = Watch(self.desk)
         self.key = study_key(store)
@@ -149,9 +153,9 @@ def sitting_of(request: Request) -> Sitting:
 
 
 async def form_of(request: Request) -> Mapping[str, str]:
-    """The texts of a form; the last of those with one name."""
+    """The texts of a form; the last of those with one name. Postgres has no place for a NUL, so none comes in."""
     form: FormData = await request.form(max_files=0, max_fields=_MOST_FIELDS)
-    return {name: value for name, value in form.multi_items() if isinstance(value, str)}
+    return {name: value.replace("\0", "\ufffd") for name, value in form.multi_items() if isinstance(value, str)}
 
 
 def stage_only(sat: Sitting, *stages: str) -> None:

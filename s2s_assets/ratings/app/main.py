@@ -12,6 +12,7 @@ from s2s_assets.ratings.app import (
     admin_records,
     arrivals,
     listening,
+    review,
     tasks,
 )
 from s2s_assets.ratings.app.context import Context, ElsewhereError, RefusedError, context_of, see_other
@@ -38,7 +39,7 @@ def create_app(settings: Settings | None = None, clock: Clock = utc_now) -> ASGI
     settings = settings or Settings.from_environment()
     app = FastAPI(openapi_url=None, docs_url=None, redoc_url=None)
     app.state.context = Context(settings, clock)
-    for part in (arrivals, listening, tasks, admin_access, admin, admin_records, admin_invitations):
+    for part in (arrivals, listening, tasks, admin_access, admin, admin_records, admin_invitations, review):
         app.include_router(part.router)
     app.add_api_route("/static/{name}", static)
     app.add_api_route("/health", health)

@@ -19,6 +19,7 @@ import pytest
 from starlette.testclient import TestClient
 
 from s2s_assets.audio import Clip, encode_flac
+from s2s_assets.prompts import record_prompts
 from s2s_assets.ratings import RatingsStore, invite, upsert_tasks, utc_now
 from s2s_assets.ratings.access import make_access
 from s2s_assets.ratings.app.main import create_app
@@ -26,7 +27,7 @@ from s2s_assets.ratings.check_sounds import tones_due
 from s2s_assets.ratings.invitations import link
 from s2s_assets.ratings.sittings import by_token
 from s2s_assets.storage import StudyStore, open_engine, open_store
-from s2s_assets.study import Settings
+from s2s_assets.study import Recording, Settings, load_study
 
 STUDY = """\
 study: lab
@@ -126,6 +127,31 @@ class Server:
     @property
     def port(self) -> int:
         return int(self.address.rpartition(":")[2])
+
+
+def a_take(seed: int, noise: float = 0.0002, duration_s: float = 1.6) -> np.ndarray:
+    """Syllables of a gliding tone with pauses between them, in noise; shape (frames, 1)."""
+    t = np.arange(round(duration_s * RATE_HZ)) / RATE_HZ
+    voice = sum(np.sin(2 * np.pi * k * (140 * t + 30 * t**2)) / k for k in range(1, 12))
+    syllables = np.clip(1.6 * np.sin(2 * np.pi * (2.2 + 0.2 * seed) * t - 0.6), 0, 1)
+    return (0.1 * voice * syllables + noise * np.random.default_rng(seed).standard_normal(len(t)))[:, None]
+
+
+def with_recordings(lab: Lab) -> Lab:
+    """Takes of the first scripts in `recorded_prompts`: two good ones, a clipped one, a stereo one, one that is no audio."""
+    folder = load_study(lab.settings.study)
+    store = StudyStore(open_store(lab.settings.store), "lab")
+    files = {
+        "p0-a.flac": encode_flac(Clip(a_take(1), RATE_HZ)),
+        "p0-b.flac": encode_flac(Clip(a_take(2, noise=0.001), RATE_HZ)),
+        "p0-c.flac": encode_flac(Clip(np.clip(30 * a_take(3), -1, 1), RATE_HZ), 16),
+        "p1-a.flac": encode_flac(Clip(np.tile(a_take(4), (1, 2)), RATE_HZ)),
+        "p2-a.flac": b"<html>not found</html>",
+    }
+    takes = [Recording(recording=f[:4], prompt=f[:2], file=f, speaker="eve", line=2) for f in files]
+    frame = record_prompts(folder.scripts, takes, files.get, folder.study.qa, store.put_blob)
+    store.set_head("recorded_prompts", None, store.write_table("recorded_prompts", None, frame).version)
+    return lab
 
 
 def planned(store: StudyStore, prompts: int) -> tuple[pl.DataFrame, pl.DataFrame]:
@@ -307,6 +333,12 @@ def visit(make_lab: Callable[..., Lab], clock: Any) -> Iterator[Desk]:
 def lab(visit: Desk) -> Lab:
     """The usual study, that visitors come to."""
     return visit.lab
+
+
+@pytest.fixture
+def with_takes() -> Callable[[Lab], Lab]:
+    """Gives a lab its recordings."""
+    return with_recordings
 
 
 @pytest.fixture(scope="module")
