@@ -2,6 +2,7 @@
 
 import json
 import shutil
+from datetime import UTC, datetime
 from pathlib import Path
 
 import numpy as np
@@ -12,8 +13,9 @@ from click.testing import CliRunner, Result
 from s2s_assets.audio import Clip, encode_flac
 from s2s_assets.cli import main
 from s2s_assets.ratings import RatingsStore, upsert_tasks
+from s2s_assets.ratings.app_schema import recording_verdict
 from s2s_assets.storage import StudyStore, open_engine, open_store
-from s2s_assets.study import load_study
+from s2s_assets.study import Settings, load_study
 
 DEMO = Path(__file__).resolve().parents[2] / "studies" / "demo"
 
@@ -187,3 +189,24 @@ def test_a_project_is_written_from_what_the_store_holds(environment, plan_of, me
     votes.write_text("instance_id,user_id,overall\npair-0-0-1.0,ada,B is better\n")
     brought = json.loads(run(environment, "import", votes, "--from", "potato", "--json").stdout)
     assert brought["inserted"] == 1
+
+
+def test_verdicts_about_recordings_are_listed(environment) -> None:
+    run(environment, "status")
+    folder = load_study(Path(environment["S2S_STUDY"]))
+    store = RatingsStore(open_engine(Settings.from_environment(environment).database_url), folder.study.study)
+    told = {"prompt": "p", "recording": "p-a", "source_blob": "b.wav", "reasons": ["noise"], "author": "[ann]"}
+    for minute, verdict in enumerate(("reject", "accept")):
+        at = datetime(2026, 3, 1, 9, minute, tzinfo=UTC)
+        row = told | {"verdict": verdict, "selected": verdict == "accept", "comment": "x", "created_at": at}
+        with store.writing() as connection:
+            connection.execute(recording_verdict.insert().values(row))
+    assert run(environment, "verdicts").stdout.splitlines() == [
+        "2026-03-01 09:00  p-a  reject by [ann]: noise or hum: x  no longer in force",
+        "2026-03-01 09:01  p-a  selected by [ann]: noise or hum: x",
+    ]
+    rows = json.loads(run(environment, "verdicts", "--json").stdout)
+    assert [(r["verdict"], r["in_force"], r["created_at"]) for r in rows] == [
+        ("reject", False, "2026-03-01T09:00:00Z"),
+        ("accept", True, "2026-03-01T09:01:00Z"),
+    ]
