@@ -142,10 +142,25 @@ def _study_warnings(folder: StudyFolder) -> Iterator[Finding]:
         if rubric.gate and rubric.gate not in used:
             message = f"{rubric.id!r} is never asked: no prompt has the tag {rubric.gate!r}"
             yield folder.yaml.finding(("rubrics", index, "gate"), message)
+    yield from _session_warnings(folder)
     yield from _provider_warnings(folder)
     for index, model in enumerate(folder.study.models):
         for message in _voice_warnings(model):
             yield folder.yaml.finding(("models", index, "voices"), message)
+
+
+def _session_warnings(folder: StudyFolder) -> Iterator[Finding]:
+    """What people who rate would miss: voices that are not there, a question that nobody asks."""
+    sessions = folder.study.sessions
+    for index, trap in enumerate(sessions.traps):
+        path = folder.root / trap.file
+        if not path.is_file():
+            message = f"{trap.file!r} is missing: there is no file {path}; the rating app does not start without it"
+            yield folder.yaml.finding(("sessions", "traps", index, "file"), message)
+    rubrics = [rubric.id for rubric in folder.study.rubrics]
+    if "gold_rubric" in sessions.model_fields_set and sessions.gold_rubric not in rubrics:
+        message = f"{sessions.gold_rubric!r} is no rubric, so Overall takes its place; known are {', '.join(rubrics)}"
+        yield folder.yaml.finding(("sessions", "gold_rubric"), message)
 
 
 def _provider_warnings(folder: StudyFolder) -> Iterator[Finding]:

@@ -105,8 +105,9 @@ def read_folder(folder: Path) -> tuple[StudyFolder | None, list[Finding]]:
     findings += script_findings + recording_findings
     if study is None:
         return None, findings
-    findings += _unknown_names(study, scripts)
-    return StudyFolder(folder, study, tuple(scripts), tuple(recordings)), findings
+    loaded = StudyFolder(folder, study, tuple(scripts), tuple(recordings))
+    findings += [*_unknown_names(study, scripts), *_traps_outside(loaded)]
+    return loaded, findings
 
 
 def _read_study(folder: Path) -> tuple[Study | None, list[Finding]]:
@@ -187,6 +188,13 @@ def _repeated(names: Iterable[tuple[str, int]], file: str, column: str) -> list[
             findings.append(Finding(file, line, column, f"{name!r} given twice, first in line {first[name]}"))
         first.setdefault(name, line)
     return findings
+
+
+def _traps_outside(folder: StudyFolder) -> Iterator[Finding]:
+    for index, trap in enumerate(folder.study.sessions.traps):
+        if _leaves(trap.file):
+            message = f"{trap.file!r} leaves the study folder; give a path below it"
+            yield folder.yaml.finding(("sessions", "traps", index, "file"), message)
 
 
 def _unknown_names(study: Study, scripts: Iterable[Script]) -> Iterator[Finding]:

@@ -73,6 +73,33 @@ def test_a_thin_cell_of_the_prompt_table_is_told(tmp_path: Path, removed: int, t
     assert any(f.key == "category" and f"from {14 - removed} to 14" in f.message for f in report.warnings) == told
 
 
+def test_a_trap_that_is_not_there_is_told_with_path_line_and_key(demo: Path) -> None:
+    assert check_study(demo).warnings == check_study(STUDIES / "demo").warnings
+    (demo / "traps" / "choose_b.flac").unlink()
+    (told,) = [f for f in check_study(demo).warnings if f.key.startswith("sessions")]
+    line = (demo / "study.yaml").read_text().splitlines().index("    - {file: traps/choose_b.flac, answer: 3}") + 1
+    assert (told.file, told.line, told.key) == ("study.yaml", line, "sessions.traps.1.file")
+    assert str(demo / "traps" / "choose_b.flac") in told.message
+    assert "the rating app does not start" in told.message
+
+
+@pytest.mark.parametrize("file", ["../choose_a.flac", "/etc/choose_a.flac"])
+def test_a_trap_outside_the_study_is_refused(demo: Path, file: str) -> None:
+    edit(demo, "study.yaml", "traps/choose_a.flac", file)
+    report = check_study(demo)
+    assert not report.ok
+    assert [(f.key, f.message.partition(";")[0]) for f in report.errors] == [
+        ("sessions.traps.0.file", f"{file!r} leaves the study folder")
+    ]
+
+
+def test_a_gold_question_that_is_none_is_told(demo: Path) -> None:
+    edit(demo, "study.yaml", "  tasks: 8\n", "  tasks: 8\n  gold_rubric: audio_qualty\n")
+    (told,) = [f for f in check_study(demo).warnings if f.key == "sessions.gold_rubric"]
+    assert "'audio_qualty' is no rubric" in told.message
+    assert "audio_quality" in told.message
+
+
 def test_missing_and_unbalanced_things_are_warnings(demo: Path) -> None:
     (demo / "recordings" / "asterisk_en" / "tt-weasels.flac").unlink()
     (demo / "recordings" / "stray.wav").write_bytes(b"")
