@@ -57,14 +57,7 @@ def supersede(
     """
     if not author.strip() or not reason.strip():
         raise InputError("--by and --reason: expected both; they are kept with what is collected anew")
-    held = [a for a in answered if a.response_id in frozen]
-    if held:
-        shown = ", ".join(f"{a.response_id} ({a.prompt})" for a in held[:_SHOWN])
-        more = f" and {len(held) - _SHOWN} more" if len(held) > _SHOWN else ""
-        raise InputError(
-            f"config {config.key}: {len(held)} of {len(answered)} responses have answers and are frozen: {shown}{more}. "
-            "Name other prompts with --prompt, or withdraw these first with `s2s ratings withdraw ID`; nothing was marked"
-        )
+    _require_free(config, answered, frozen)
     signed = {"author": author, "reason": reason, "at": now.isoformat(), "config": str(config.key)}
     return sum(
         store.put_record(
@@ -74,3 +67,14 @@ def supersede(
         )
         for a in answered
     )
+
+
+def _require_free(config: Config, answered: Sequence[Answered], frozen: Collection[str]) -> None:
+    held = [a for a in answered if a.response_id in frozen]
+    if held:
+        shown = ", ".join(f"{a.response_id} ({a.prompt})" for a in held[:_SHOWN])
+        more = f" and {len(held) - _SHOWN} more" if len(held) > _SHOWN else ""
+        raise InputError(
+            f"config {config.key}: {len(held)} of {len(answered)} responses have answers and are frozen: {shown}{more}. "
+            "Name other prompts with --prompt, or withdraw these first with `s2s ratings withdraw ID`; nothing was marked"
+        )

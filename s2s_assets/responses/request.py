@@ -50,12 +50,16 @@ def resolve(
         addresses={s: _address(config, s, spec.url, base_url, environ) for s, spec in kind.stages.items()},
         providers=stage_providers(config),
         keys={s: _variable(config, "key_env", v, environ) for s in kind.stages if (v := _of(model.key_env, s))},
-        terms=Terms(
-            pace=exchange.pace,
-            connect_timeout_s=exchange.connect_timeout_s,
-            first_event_timeout_s=exchange.first_event_timeout_s,
-            idle_timeout_s=exchange.idle_timeout_s,
-        ),
+        terms=_terms(exchange),
+    )
+
+
+def _terms(exchange: Exchange) -> Terms:
+    return Terms(
+        pace=exchange.pace,
+        connect_timeout_s=exchange.connect_timeout_s,
+        first_event_timeout_s=exchange.first_event_timeout_s,
+        idle_timeout_s=exchange.idle_timeout_s,
     )
 
 

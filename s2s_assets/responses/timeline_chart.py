@@ -52,7 +52,27 @@ def timeline_svg(outcome: Outcome, prompt: Prompt, config: str) -> str:
 
     marks = _marks(outcome, x)
     top = _TOP + 14 * (1 + max((level for _, _, level in marks), default=0))
-    y = top + 8
+    lanes, bottom = _lanes(outcome, prompt, kinds, playback, x, top + 8)
+    title = f"{config}: {outcome.status}{f' ({outcome.code})' if outcome.code else ''}"
+    parts = [
+        text(12, 22, clip(title, 90), size=14, weight=600),
+        *_axis(high, step, x, top, bottom),
+        *lanes,
+        *(part for mark in marks for part in _mark(*mark, top, bottom)),
+        text((left + WIDTH - _RIGHT) / 2, bottom + 34, "seconds since the attempt began", "middle", "muted", MUTED, 11),
+    ]
+    return drawing(WIDTH, round(bottom + 46), _said(outcome, config), parts)
+
+
+def _lanes(
+    outcome: Outcome,
+    prompt: Prompt,
+    kinds: Sequence[_Kind],
+    playback: Sequence[tuple[float, float, float]],
+    x: Callable[[float], float],
+    y: float,
+) -> tuple[list[str], float]:
+    """Everything that is drawn against time, from `y` on, and where it ends."""
     sent = [at for kind in kinds if kind.direction == _SENT for at in kind.at_s]
     span = (_first_frame(kinds, sent), (outcome.timings.input_sent or max(sent, default=0.0) * 1000) / 1000)
     lanes = _wave("prompt as sent", prompt.pcm, prompt.rate_hz, x, [(*span, 0.0)], y, MUTED)
@@ -63,21 +83,7 @@ def timeline_svg(outcome: Outcome, prompt: Prompt, config: str) -> str:
     lanes += _pieces(outcome, x, y + 4)
     y += _PITCH + 10
     lanes += _wave("answer as it plays", outcome.pcm, outcome.rate_hz, x, playback, y, MARK)
-    bottom = y + _WAVE + 6
-    parts = [
-        text(
-            12,
-            22,
-            clip(f"{config}: {outcome.status}{f' ({outcome.code})' if outcome.code else ''}", 90),
-            size=14,
-            weight=600,
-        ),
-        *_axis(high, step, x, top, bottom),
-        *lanes,
-        *(part for mark in marks for part in _mark(*mark, top, bottom)),
-        text((left + WIDTH - _RIGHT) / 2, bottom + 34, "seconds since the attempt began", "middle", "muted", MUTED, 11),
-    ]
-    return drawing(WIDTH, round(bottom + 46), _said(outcome, config), parts)
+    return lanes, y + _WAVE + 6
 
 
 def _kinds(outcome: Outcome) -> list[_Kind]:
