@@ -40,6 +40,8 @@ def coverage(fail_on_error: float, stopped: str | None = None) -> Check:
         share = ok / planned if planned else 0.0
         by_status = dict(frame["status"].value_counts().sort("status").iter_rows())
         words = f"{ok} of {planned} prompts have a response ({percent(share, 1)}; at least {percent(1 - fail_on_error, 1)} asked)"
+        others = ", ".join(f"{n} {status}" for status, n in by_status.items() if status != "ok")
+        words = f"{words}; the others: {others}" if others else words
         if stopped:
             words = f"{words}; {stopped}"
         if not planned:

@@ -165,10 +165,10 @@ class Tariff:
 
 
 def total(charges: Sequence[Mapping[str, Any]]) -> float | None:
-    """The sum over an attempt's charges; None where one is not known, or there are none."""
+    """The sum over an attempt's charges; None where one is not known, 0 where no stage was reached."""
     values = [charge["cost_usd"] for charge in charges]
     known = [value for value in values if value is not None]
-    return float(sum(known)) if values and len(known) == len(values) else None
+    return float(sum(known)) if len(known) == len(values) else None
 
 
 def _model(settings: Mapping[str, Any], stage: str, usual: str | None) -> str:

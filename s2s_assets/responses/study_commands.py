@@ -18,7 +18,7 @@ from s2s_assets.responses.recollection import Answered, supersede
 from s2s_assets.responses.status import ConfigStatus, config_status
 from s2s_assets.responses.table import wanted
 from s2s_assets.storage import StudyStore, open_store
-from s2s_assets.study import Config, FreezeReader, InputError, Settings, StudyFolder, load_study, sha256_hex
+from s2s_assets.study import Config, FreezeReader, InputError, Settings, StudyFolder, load_study, plural, sha256_hex
 from s2s_assets.study.console import emit, guard, json_option, people, progress, whole
 
 study_option = click.option("--study", type=click.Path(path_type=Path), help="Study folder; default S2S_STUDY.")
@@ -196,11 +196,18 @@ def _show_estimate(found: Estimate) -> None:
     _show(("provider", "exchanges", "takes", "cost", "spent", "budget"), map(_provider_cells, found.providers))
     document = found.document()
     people.print(
-        f"{document['exchanges']} exchanges, about {_time(document['duration_s'])}, about {_usd(document['cost_usd'])}; "
+        f"{plural(document['exchanges'], 'exchange')}, about {_time(document['duration_s'])}, {_in_all(found)}; "
         f"prices: {found.price_table}"
     )
     if found.prompts_from == "recorded_prompts":
         people.print(f"no normalized audio yet: prompts as long as the {found.prompts} selected recordings")
+
+
+def _in_all(found: Estimate) -> str:
+    """What all providers together cost; where a price is not known, the sum of the others, as such."""
+    unknown = [p.provider for p in found.providers if p.cost_usd is None]
+    known = sum(p.cost_usd for p in found.providers if p.cost_usd is not None)
+    return f"about {_usd(known)}" + (f" and what {', '.join(unknown)} cost" if unknown else "")
 
 
 def _config_cells(row: ConfigEstimate) -> tuple[str, ...]:

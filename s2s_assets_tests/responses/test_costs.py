@@ -177,10 +177,10 @@ def test_a_stage_that_failed_is_of_unknown_cost_and_one_not_reached_of_none() ->
     assert total(charges) is None
 
 
-def test_nothing_reached_is_nothing_known() -> None:
+def test_nothing_reached_costs_nothing() -> None:
     tariff = Tariff.of(REALTIME, price_table())
     charges = tariff.charges(_outcome(None, timings=Timings(), status="provider_error", pcm=b""), 6.0, 15.0)
-    assert (charges, total(charges)) == ([], None)
+    assert (charges, total(charges)) == ([], 0.0)
 
 
 def test_an_unknown_model_has_no_price() -> None:

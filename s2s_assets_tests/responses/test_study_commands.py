@@ -224,6 +224,8 @@ def test_tables_for_people(place: Place) -> None:
     assert "1 exchanges" not in said.splitlines()[0]
     for words in ("unknown", "acme", "1000.00 USD", "prices: prices-"):
         assert words in said
+    assert "\n5 exchanges, " in said
+    assert ", about 1.30 USD and what unheard cost; prices:" in said
     said = place.call("status")[2]
     for words in ("3/4", "1 empty_audio", "USD"):
         assert words in said

@@ -1,0 +1,48 @@
+"""What a config's checks say of its responses."""
+
+import polars as pl
+import pytest
+
+from s2s_assets.responses import RESPONSES
+from s2s_assets.responses.checks import coverage, retried_share
+
+
+def _responses(*ends: tuple[str, int]) -> pl.DataFrame:
+    """A table `responses` of prompts that ended so after so many attempts."""
+    rows = [dict.fromkeys(RESPONSES) | {"status": status, "attempts": attempts} for status, attempts in ends]
+    return pl.DataFrame(rows, schema=RESPONSES, orient="row")
+
+
+OK, TIMEOUT, EMPTY = ("ok", 1), ("timeout", 3), ("empty_audio", 3)
+
+
+@pytest.mark.parametrize(
+    ("ends", "enough", "words"),
+    [
+        (
+            [OK] * 9 + [EMPTY],
+            True,
+            "9 of 10 prompts have a response (90.0 %; at least 90.0 % asked); the others: 1 empty_audio",
+        ),
+        (
+            [OK] * 7 + [TIMEOUT] * 2 + [EMPTY],
+            False,
+            "7 of 10 prompts have a response (70.0 %; at least 90.0 % asked); the others: 1 empty_audio, 2 timeout",
+        ),
+        ([OK] * 10, True, "10 of 10 prompts have a response (100.0 %; at least 90.0 % asked)"),
+    ],
+)
+def test_coverage_says_how_the_others_ended(ends: list[tuple[str, int]], enough: bool, words: str) -> None:
+    assert coverage(0.1).evaluate(_responses(*ends))[:2] == (enough, words)
+
+
+def test_coverage_says_why_it_stopped_and_that_there_was_nothing() -> None:
+    said = coverage(0.1, "the budget is used up").evaluate(_responses(OK, TIMEOUT))[1]
+    assert said.endswith("; the others: 1 timeout; the budget is used up")
+    assert coverage(0.1).evaluate(_responses())[0] is False
+
+
+def test_more_than_a_tenth_of_retried_answers_is_a_warning() -> None:
+    assert retried_share().evaluate(_responses(*[OK] * 9, ("ok", 2)))[0] is True
+    assert retried_share().evaluate(_responses(*[OK] * 8, ("ok", 2)))[0] is False
+    assert retried_share().evaluate(_responses(*[OK] * 9, TIMEOUT))[0] is True, "only answers count"
