@@ -40,7 +40,9 @@ def coverage(fail_on_error: float, stopped: str | None = None) -> Check:
         share = ok / planned if planned else 0.0
         by_status = dict(frame["status"].value_counts().sort("status").iter_rows())
         words = f"{ok} of {planned} prompts have a response ({percent(share, 1)}; at least {percent(1 - fail_on_error, 1)} asked)"
-        others = ", ".join(f"{n} {status}" for status, n in by_status.items() if status != "ok")
+        how = pl.when(pl.col("code") == "not_attempted").then(pl.lit("not attempted")).otherwise("status").alias("end")
+        ends = frame.filter(pl.col("status") != "ok").select(how)["end"].value_counts().sort("end")
+        others = ", ".join(f"{n} {end}" for end, n in ends.iter_rows())
         words = f"{words}; the others: {others}" if others else words
         if stopped:
             words = f"{words}; {stopped}"

@@ -9,7 +9,8 @@ from s2s_assets.responses.checks import coverage, retried_share
 
 def _responses(*ends: tuple[str, int]) -> pl.DataFrame:
     """A table `responses` of prompts that ended so after so many attempts."""
-    rows = [dict.fromkeys(RESPONSES) | {"status": status, "attempts": attempts} for status, attempts in ends]
+    codes = {"runner_error": "not_attempted"}
+    rows = [dict.fromkeys(RESPONSES) | {"status": s, "attempts": n, "code": codes.get(s)} for s, n in ends]
     return pl.DataFrame(rows, schema=RESPONSES, orient="row")
 
 
@@ -37,8 +38,8 @@ def test_coverage_says_how_the_others_ended(ends: list[tuple[str, int]], enough:
 
 
 def test_coverage_says_why_it_stopped_and_that_there_was_nothing() -> None:
-    said = coverage(0.1, "the budget is used up").evaluate(_responses(OK, TIMEOUT))[1]
-    assert said.endswith("; the others: 1 timeout; the budget is used up")
+    said = coverage(0.1, "the budget is used up").evaluate(_responses(OK, TIMEOUT, ("runner_error", 0)))[1]
+    assert said.endswith("; the others: 1 not attempted, 1 timeout; the budget is used up")
     assert coverage(0.1).evaluate(_responses())[0] is False
 
 
