@@ -41,13 +41,13 @@ def withheld(row: Row) -> bool:
 def board_table(
     table_id: str, caption: str, rows: Sequence[Row], *, full: bool = False, points: bool = False, note: str = ""
 ) -> Table:
-    """A board: rank with range, name, Elo with interval, the interval drawn, counts, status.
+    """A board: rank with range, name, Elo with interval, the interval drawn, counts, coverage where it is known, status.
 
     Args:
         table_id: anchor.
         caption: says what is ranked and on which answers.
         rows: leaderboard rows of one fit, by rank.
-        full: also raters, prompts and, where it is known, coverage.
+        full: also raters and prompts.
         points: print a point whose interval is withheld.
         note: printed under the table.
     """
@@ -57,7 +57,7 @@ def board_table(
     heads = [Head("Rank", order="ascending")] + ([Head("Letters", "text")] if with_letters else [])
     heads += [Head(noun, "name"), Head("Elo"), Head("95 % interval")]
     heads += [Head("Interval, drawn", "drawing"), Head("Ratings")]
-    covered = full and any(r["responses_planned"] for r in rows)
+    covered = _is_covered(rows)
     heads += [Head("Raters"), Head("Prompts")] if full else []
     heads += [Head("Responses")] if covered else []
     heads.append(Head("Status", "text"))
@@ -78,7 +78,7 @@ def slice_table(table_id: str, caption: str, rows: Sequence[Row], note: str = ""
     """Boards of several slices in one table: a row a slice and entity."""
     place = scale(rows)
     noun = NOUNS.get(rows[0]["by"], "Name") if rows else "Name"
-    compared = any(r["delta"] is not None for r in rows)
+    compared, covered = any(r["delta"] is not None for r in rows), _is_covered(rows)
     heads = (
         Head("Slice", "name", "ascending"),
         Head(noun, "name"),
@@ -88,14 +88,14 @@ def slice_table(table_id: str, caption: str, rows: Sequence[Row], note: str = ""
         Head("Interval, drawn", "drawing"),
         *((Head("Δ to the whole (95 % interval)"),) if compared else ()),
         Head("Ratings"),
+        *((Head("Responses"),) if covered else ()),
     )
     cells = []
     for row in map(_without_point, rows):
         rank, name, elo, ends = _rank_name_elo(row)
         delta = (_delta(row),) if compared else ()
-        cells.append(
-            (Cell(row["slice_value"]), name, rank, elo, ends, _drawing(row, place), *delta, *_counts(row, False))
-        )
+        counts = (*_counts(row, False), *((_coverage(row),) if covered else ()))
+        cells.append((Cell(row["slice_value"]), name, rank, elo, ends, _drawing(row, place), *delta, *counts))
     return Table(table_id, caption, heads, tuple(cells), note, place(1000.0))
 
 
@@ -193,6 +193,11 @@ def figure(value: float | None) -> str:
     if value is None:
         return MISSING
     return fixed(value) if float(value).is_integer() and abs(value) >= 2 else fixed(value, 3)
+
+
+def _is_covered(rows: Sequence[Row]) -> bool:
+    """Whether it is known how many of the planned responses there are."""
+    return any(row["responses_planned"] for row in rows)
 
 
 def _without_point(row: Row) -> Row:

@@ -60,6 +60,19 @@ def test_the_first_table_is_overall_by_model(full: Make) -> None:
     assert '<td data-v="0.9167">44/48</td>' in first
 
 
+def test_every_board_says_how_many_of_the_planned_responses_there_are(full: Make) -> None:
+    tables = re.findall(r"<table.*?</table>", page_of(full()).decode(), re.DOTALL)
+    boards = [t for t in tables if ">Elo<" in t and ">Interval, drawn<" in t]
+    assert len(boards) > 5
+    for table in boards:
+        caption = re.search(r"<caption.*?</caption>", table, re.DOTALL)
+        body = table[table.index("<tbody") :]
+        covered = re.findall(r"<td[^>]*>\d+/\d+</td>", body)
+        assert len(covered) == body.count("<tr"), (
+            f"{caption and caption[0]}: {len(covered)} cells of {body.count('<tr')}"
+        )
+
+
 def test_slices_by_what_answers_share_have_their_place(full: Make) -> None:
     inputs = full()
     kinds = {"clean": "f1", "far_field": "m1"}
