@@ -36,9 +36,10 @@ _TEMPLATES: dict[str, dict[str, str]] = {
         "STUDY_ID": "{{%STUDY_ID%}}",
         "SESSION_ID": "{{%SESSION_ID%}}",
     },
-    "mturk": {"workerId": "${workerId}", "assignmentId": "${assignmentId}", "hitId": "${hitId}"},
+    "mturk": {},
     "generic": {"id": "{id}", "session": "{session}"},
 }
+"""What a panel fills in; MTurk fills nothing in, its HIT's page adds its own parameters (docs/rating-app.md)."""
 _RETURN = {"prolific": "https://app.prolific.com/submissions/complete?cc={code}"}
 _PREVIEW = "ASSIGNMENT_ID_NOT_AVAILABLE"
 _LONGEST = 200
@@ -160,7 +161,7 @@ def revoke(store: RatingsStore, number: int, author: str, reason: str, now: date
 
 def link(base_url: str, token: str, panel: Panel) -> str:
     """The address to hand out; a panel's with the panel's own names in the place of its parameters."""
-    query = urlencode(_TEMPLATES[panel], safe="{}%$")
+    query = urlencode(_TEMPLATES[panel], safe="{}%")
     return f"{base_url.rstrip('/')}/i/{token}" + (f"?{query}" if query else "")
 
 
