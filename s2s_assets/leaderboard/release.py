@@ -18,15 +18,13 @@ from s2s_assets.leaderboard.assemble import CONTENT_FILE, Board
 from s2s_assets.leaderboard.changes import Changes, compare
 from s2s_assets.leaderboard.inputs import Previous
 from s2s_assets.leaderboard.page import Stamp, render
-from s2s_assets.leaderboard.write import document_bytes, json_bytes
+from s2s_assets.leaderboard.write import document_bytes, json_bytes, read_sums, sums_bytes
 from s2s_assets.storage import BlobStore, content_type
 from s2s_assets.study import ReleaseError, sha256_hex
 
 SUMS = "SHA256SUMS"
 INDEX = "index.json"
 NAME = re.compile(r"\d{4}-\d{2}-\d{2}-[0-9a-f]{8}")
-
-_SUM_LINE = re.compile(r"([0-9a-f]{64}) [ *](.+)")
 
 
 @dataclass(frozen=True)
@@ -103,7 +101,7 @@ def release_files(board: Board, sealing: Sealing, changes: Changes) -> dict[str,
         ),
         "changes.json": document_bytes({**changes.document(), "reasons": dict(sorted(sealing.removed.items()))}),
     }
-    files[SUMS] = "".join(f"{sha256_hex(data)}  {name}\n" for name, data in sorted(files.items())).encode()
+    files[SUMS] = sums_bytes(files)
     return files
 
 
@@ -163,7 +161,7 @@ def damage(folder: Path) -> tuple[str, ...]:
     if not (folder / SUMS).is_file():
         return (f"{SUMS} is missing",)
     lines = (folder / SUMS).read_text("utf-8").splitlines()
-    listed = {m[2]: m[1] for line in lines if (m := _SUM_LINE.fullmatch(line))}
+    listed = read_sums(lines)
     there = {p.relative_to(folder).as_posix(): p for p in sorted(folder.rglob("*")) if p.is_file()}
     there.pop(SUMS)
     wrong = [f"{SUMS} has {len(lines) - len(listed)} lines that are no sums"] if len(lines) != len(listed) else []

@@ -8,7 +8,7 @@ import csv
 import io
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import polars as pl
@@ -16,6 +16,7 @@ import polars as pl
 from s2s_assets.storage import guarded, to_parquet
 from s2s_assets.study import sha256_hex
 
+_SUM_LINE = re.compile(r"([0-9a-f]{64}) [ *](.+)")
 _UNSAFE = re.compile(r"[^A-Za-z0-9._-]+")
 
 
@@ -54,6 +55,16 @@ def document_bytes(document: Mapping[str, Any]) -> bytes:
         ValueError: NaN or infinity in it.
     """
     return (json.dumps(document, ensure_ascii=False, allow_nan=False, indent=2) + "\n").encode()
+
+
+def sums_bytes(files: Mapping[str, bytes]) -> bytes:
+    """A line a file in the form of `sha256sum`, sorted by name."""
+    return "".join(f"{sha256_hex(data)}  {name}\n" for name, data in sorted(files.items())).encode()
+
+
+def read_sums(lines: Iterable[str]) -> dict[str, str]:
+    """File → SHA-256 of the lines in the form of `sha256sum`; other lines are left out."""
+    return {found[2]: found[1] for line in lines if (found := _SUM_LINE.fullmatch(line))}
 
 
 def safe_name(name: str) -> str:

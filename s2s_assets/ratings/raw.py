@@ -132,6 +132,7 @@ def _json_lines(text: SourceText, wanted: frozenset[str], at_once: int) -> RawFi
     def tables() -> Iterator[RawTable]:
         objects = _objects(text)
         while some := list(itertools.islice(objects, at_once)):
+            some = [(row, _flat(found, wanted)) for row, found in some]
             good = [(row, found) for row, found in some if isinstance(found, dict)]
             cells = {n: typed_column([found.get(n) for _, found in good], kind) for n, kind in types.items()}
             frame = pl.DataFrame({ROW: pl.Series([row for row, _ in good], dtype=pl.Int64), **cells})
@@ -162,6 +163,17 @@ def _object(line: str) -> dict[str, Any] | str:
     except RecursionError:
         return "not JSON that can be read: nested too deeply"
     return found if isinstance(found, dict) else f"a JSON object was expected, not {type(found).__name__}"
+
+
+def _flat(found: dict[str, Any] | str, wanted: frozenset[str]) -> dict[str, Any] | str:
+    """The object, or why it is none of ours: a list or an object where a text or a number is looked for."""
+    if isinstance(found, str):
+        return found
+    nested = next((n for n in found if n in wanted and isinstance(found[n], list | dict)), None)
+    if nested is None:
+        return found
+    kind = "list" if isinstance(found[nested], list) else "object"
+    return f"{nested} is a JSON {kind}: expected text or a number"
 
 
 def as_cell(value: Any) -> str | None:

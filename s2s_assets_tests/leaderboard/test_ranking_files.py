@@ -11,7 +11,7 @@ from polars.testing import assert_frame_equal
 
 from s2s_assets.leaderboard import write_ranking
 from s2s_assets.ranking import rank
-from s2s_assets.study import generator
+from s2s_assets.study import generator, sha256_hex
 from s2s_assets_tests.ranking.cases import frame_of, reference_rows
 
 
@@ -45,6 +45,35 @@ def test_the_method_names_the_code_that_ran(tmp_path: Path) -> None:
     write_ranking(rank(ratings(("a", "b", "c"), ("overall",)), resamples=0, seed=7), tmp_path)
     method = json.loads((tmp_path / "methodology.json").read_bytes())
     assert (method["code_version"], method["seed"], method["resamples"]) == (version("s2s-assets"), 7, 0)
+
+
+def test_a_folder_holds_the_charts_of_the_last_ranking_and_what_others_put_there(tmp_path: Path) -> None:
+    first, second = ratings(("a", "b", "c"), ("overall", "warmth", "pace")), ratings(("a", "b", "c"), ("overall",))
+    write_ranking(rank(first, resamples=0), tmp_path)
+    charts = {
+        f"{kind}-{rubric}.{ending}"
+        for kind in ("forest", "pairs")
+        for rubric in ("warmth", "pace")
+        for ending in ("svg", "png")
+    }
+    assert charts <= {p.name for p in tmp_path.iterdir()}
+    (tmp_path / "forest-mine.svg").write_text("not of a ranking")
+    (tmp_path / "notes.txt").write_text("mine")
+    (tmp_path / "forest-pace.svg").write_text("redrawn by hand")
+    with (tmp_path / "ranking.sha256").open("a") as manifest:
+        manifest.write(f"{sha256_hex(b'mine')}  notes.txt\n{sha256_hex(b'mine')}  ../elsewhere.txt\nno sum\n")
+    page = write_ranking(rank(second, resamples=0), tmp_path)
+    there = {p.name for p in tmp_path.iterdir()}
+    assert there & charts == {"forest-pace.svg"}
+    assert {"forest-mine.svg", "notes.txt", "forest-overall.svg", "pairs-overall.png"} <= there
+    listed = (tmp_path / "ranking.sha256").read_text().splitlines()
+    assert {line.split("  ")[1] for line in listed} == there - {
+        "ranking.sha256",
+        "forest-mine.svg",
+        "notes.txt",
+        "forest-pace.svg",
+    }
+    assert "warmth" not in page.read_text()
 
 
 def test_a_separated_name_is_drawn_as_unbounded(tmp_path: Path) -> None:

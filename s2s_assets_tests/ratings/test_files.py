@@ -224,6 +224,24 @@ def test_jsonl_rows_that_are_no_objects_are_named(tmp_path: Path) -> None:
     assert found.frame.height == 1
 
 
+@pytest.mark.parametrize(
+    ("name", "value", "kind"),
+    [
+        ("config_a", ["x", "z"], "list"),
+        ("rater", {"id": 1}, "object"),
+        ("score", [1], "list"),
+        ("level", ["L1"], "list"),
+    ],
+)
+def test_jsonl_rows_with_a_list_in_the_place_of_a_name_are_rejected(
+    tmp_path: Path, name: str, value: Any, kind: str
+) -> None:
+    good = dict(zip(HEADER.split(","), EXPECTED[0], strict=True)) | {"words": ["any", "thing"]}
+    found = read(tmp_path, f"{json.dumps(good)}\n{json.dumps({**good, name: value})}\n", "r.jsonl")
+    assert [(r.row, r.reason) for r in found.rejected] == [(2, f"{name} is a JSON {kind}: expected text or a number")]
+    assert (found.rows, answers(found)) == (2, [EXPECTED[0]])
+
+
 IDS = f"rating_id,{HEADER}"
 
 
