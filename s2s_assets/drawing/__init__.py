@@ -1,5 +1,6 @@
 """Drawing: parts of charts as SVG, and PNGs that look the same everywhere. What is drawn is the rooms' own."""
 
+from s2s_assets.drawing.glyphs import undrawable
 from s2s_assets.drawing.png import png_width, svg_to_png, thumbnail
 from s2s_assets.drawing.raster import heat_png
 from s2s_assets.drawing.svg import (
@@ -36,6 +37,7 @@ __all__ = [
     "svg_to_png",
     "text",
     "thumbnail",
+    "undrawable",
     "wave",
     "width_of",
 ]

@@ -5,18 +5,19 @@ one weight, so text that is bold in the drawing gets an outline of its own colou
 """
 
 import re
-from importlib.resources import as_file, files
+from importlib.resources import as_file
 
 import resvg_py
 
-_FONT = files("s2s_assets.drawing") / "fonts" / "DejaVuSans.ttf"
+from s2s_assets.drawing.glyphs import FONT_FILE
+
 _FAMILY = "DejaVu Sans"
 _BOLD = re.compile(r'fill="([^"]*)"([^>]*) font-weight="[67]00"')
 
 
 def svg_to_png(svg: str, width: int) -> bytes:
     """A picture of an SVG, `width` pixels wide, on white."""
-    with as_file(_FONT) as font:
+    with as_file(FONT_FILE) as font:
         png = resvg_py.svg_to_bytes(
             svg_string=_BOLD.sub(r'fill="\1"\2 stroke="\1" stroke-width="0.6"', svg),
             width=width,

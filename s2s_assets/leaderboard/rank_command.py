@@ -6,15 +6,18 @@ from pathlib import Path
 
 import click
 
+from s2s_assets.drawing import undrawable
 from s2s_assets.leaderboard.ranking_files import write_ranking
 from s2s_assets.leaderboard.ranking_text import show
-from s2s_assets.ranking import FitSpec, rank, rank_specs
+from s2s_assets.ranking import FitSpec, RankResult, rank, rank_specs
 from s2s_assets.ratings import Reading, by_option, families_option, reading_options
 from s2s_assets.study import By, RatingsError, families_of, read_groups
 from s2s_assets.study.console import emit, guard, json_option, progress, remark, writing
 
 _NOT_HERE = ("file_row", "excluded_by")
 """Columns of a file that say nothing here: where a row stands, and who excluded it elsewhere."""
+_SHOWN = 12
+"""Characters without a picture that are named."""
 _FEW_RESAMPLES = 200
 """Below it, five resamples or fewer lie beyond either end of a 95 % interval."""
 
@@ -89,10 +92,23 @@ def command(
         with writing(out):
             page = write_ranking(result, out, title=click.format_filename(file.name))
         remark(f"written: {page}")
+        _tell_boxes(result)
     if as_json:
         emit(result.to_json())
     else:
         show(result)
+
+
+def _tell_boxes(result: RankResult) -> None:
+    """Say which names the PNG files cannot show."""
+    names = dict.fromkeys(n for fit in result.fits for n in (fit.spec.rubric, *(e.entity for e in fit.entities)))
+    boxed = [name for name in names if undrawable(name)]
+    if boxed:
+        more = f" and {len(boxed) - 1} more" if len(boxed) > 1 else ""
+        remark(
+            f"note: {boxed[0]!r}{more}: boxes stand for {undrawable(''.join(boxed))[:_SHOWN]} in the PNG files, whose font lacks "
+            "them; the page and the SVG files show them"
+        )
 
 
 def _steps(specs: Sequence[FitSpec]) -> int:

@@ -75,6 +75,16 @@ def test_a_long_name_stays_on_one_line(six: Path, tmp_path: Path) -> None:
     assert any(line.endswith(name) for line in map(str.rstrip, result.stdout.splitlines()))
 
 
+def test_names_that_the_pictures_cannot_show_are_told(six: Path, tmp_path: Path) -> None:
+    file, frame = tmp_path / "far.csv", pl.read_csv(six)
+    name = frame["config_a"][0]
+    frame.with_columns(pl.col("config_a", "config_b").replace(name, "语音 é")).write_csv(file)
+    said = " ".join(call(file, "--resamples", "0", "--out", tmp_path / "far").stderr.split())
+    assert "note: '语音 é': boxes stand for 语音 in the PNG files" in said
+    assert "语音 é" in (tmp_path / "far" / "forest-overall.svg").read_text("utf-8")
+    assert "boxes stand for" not in call(six, "--resamples", "0", "--out", tmp_path / "near").stderr
+
+
 def test_labels_and_foreign_names(tmp_path: Path) -> None:
     path = tmp_path / "arena.csv"
     path.write_text(
