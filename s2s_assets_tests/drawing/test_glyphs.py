@@ -12,7 +12,7 @@ def _drawn(character: str) -> bytes:
 BOX = _drawn("\u3400")
 
 
-@pytest.mark.parametrize("character", list("aé½ЖΩעع→×–…●文本모デไ") + ["😀", "\U00020000", "\U0001d400"], ids=ascii)
+@pytest.mark.parametrize("character", [*"aé½ЖΩעع→×–…●文本모デไ", "😀", "\U00020000", "\U0001d400"], ids=ascii)
 def test_what_has_no_glyph_is_told_and_nothing_else(character: str) -> None:
     assert (undrawable(character) == character) == (_drawn(character) == BOX)
 
