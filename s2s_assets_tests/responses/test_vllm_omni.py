@@ -69,6 +69,14 @@ def test_each_scenario_ends_as_expected(stream: bool, scenario: str) -> None:
         assert outcome.usage["total_tokens"] > 0
 
 
+@pytest.mark.parametrize("form", ["mp3", "aac", "opus"])
+def test_bytes_that_are_not_of_the_format_asked_for_are_never_heard_as_samples(form: str) -> None:
+    outcome, _ = VLLM_OMNI.turn(stream=True, body={"audio": {"format": form}})
+    assert (outcome.status, outcome.code) == ("invalid_audio", "undecodable")
+    outcome, _ = VLLM_OMNI.turn(stream=False, body={"audio": {"format": form}})
+    assert outcome.status == "ok", "a file says itself what it is"
+
+
 def test_what_the_server_is_asked_for() -> None:
     outcome, emulator = VLLM_OMNI.turn(body={"temperature": 0.2, "audio": {"format": "wav"}})
     (body,) = emulator.bodies

@@ -26,6 +26,9 @@ from s2s_assets.study import AudioError
 
 PATH = "/v1/chat/completions"
 _STAGE = "chat"
+_BARE = ("pcm16", "pcm", "wav")
+"""Formats under which servers send samples without a header; a body of another format must be a file."""
+_FILES = (b"RIFF", b"fLaC", b"OggS", b"ID3")
 _SILENT = "no audio was produced"
 Message = Mapping[str, Any]
 
@@ -34,7 +37,7 @@ class VllmOmni(Adapter):
     """One exchange over chat completions with audio out."""
 
     name: ClassVar[str] = "vllm_omni"
-    version: ClassVar[str] = "1"
+    version: ClassVar[str] = "2"
     input_rate_hz: ClassVar[int] = 16_000
     stages: ClassVar[Mapping[str, StageSpec]] = {_STAGE: StageSpec("http://127.0.0.1:8091")}
     setting_names: ClassVar[frozenset[str]] = frozenset({"model", "stream", "body"})
@@ -43,6 +46,8 @@ class VllmOmni(Adapter):
         super().__init__(request, recorder)
         self._http = HttpStage(request, recorder, _STAGE, named=False, carries_prompt=True)
         self._rate_hz: int | None = None
+        asked = self._body("").get("audio")
+        self._bare = not isinstance(asked, Mapping) or asked.get("format", "wav") in _BARE
         self._finish: str | None = None
 
     @property
@@ -122,12 +127,15 @@ class VllmOmni(Adapter):
 
     def _pcm(self, data: bytes) -> bytes:
         """Samples of a body: raw PCM as it is, a file decoded."""
-        if not data.startswith((b"RIFF", b"fLaC", b"OggS", b"ID3")):
+        if self._bare and not data.startswith(_FILES):
             return data
         try:
             clip = decode(data, "the answer's audio")
         except AudioError as error:
             raise ExchangeError("invalid_audio", "undecodable", str(error)) from None
+        if self._rate_hz not in {None, clip.rate_hz}:
+            message = f"a piece of {clip.rate_hz} Hz after one of {self._rate_hz} Hz"
+            raise ExchangeError("invalid_audio", "unexpected_format", message)
         self._rate_hz = clip.rate_hz
         return pcm16(mono(clip).samples)
 
