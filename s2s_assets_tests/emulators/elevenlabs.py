@@ -18,7 +18,7 @@ from s2s_assets_tests.emulators.voices import HEARD, speech
 SCENARIOS = (
     *("plain", "stt_401", "stt_422", "stt_429", "stt_503", "stt_hears_nothing", "stt_never_answers", "stt_not_json"),
     *("stt_echoes_key", "tts_busy", "tts_concurrent", "tts_cut", "tts_cut_at_once", "tts_empty", "tts_silent"),
-    *("tts_odd", "tts_422", "tts_stalls", "tts_long", "tts_page", "narrow_key"),
+    *("tts_odd", "tts_422", "tts_stalls", "tts_long", "tts_page", "tts_mp3", "tts_tagged_mp3", "narrow_key"),
 )
 
 REFUSED = {
@@ -109,6 +109,10 @@ class ElevenLabsEmulator(Plays, ElevenLabsServer):
                 return Broken(b"")
             case "tts_page":
                 return Response("<html>bad gateway</html>" * 999, media_type="text/html")
+            case "tts_mp3":
+                return Response(b"\xff\xfb\x90\xc4" + bytes(range(256)) * 99, media_type="audio/mpeg")
+            case "tts_tagged_mp3":
+                return Response(b"ID3\x04" + bytes(range(256)) * 99, media_type="application/octet-stream")
             case "tts_stalls":
                 return StreamingResponse(stalling(speech("start")[:4801]), media_type="audio/pcm")
         return await super().speech(request)

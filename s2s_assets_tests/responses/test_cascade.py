@@ -42,6 +42,8 @@ FAILED: dict[str, tuple[str, str, str, bool]] = {
     "tts_cut_at_once": ("provider_error", "broken_off", "tts", True),
     "llm_404": ("provider_error", "model_not_found", "llm", False),
     "tts_page": ("invalid_audio", "not_audio", "tts", False),
+    "tts_mp3": ("invalid_audio", "not_pcm", "tts", False),
+    "tts_tagged_mp3": ("invalid_audio", "not_pcm", "tts", False),
     "tts_422": ("provider_error", "voice_not_found", "tts", False),
     "tts_stalls": ("timeout", "next_event_timeout", "tts", True),
 }

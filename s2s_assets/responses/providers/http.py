@@ -21,6 +21,10 @@ from s2s_assets.responses.recorder import Recorder
 from s2s_assets.responses.records import ExchangeError, Request, Status
 
 _OK = 200
+FILES = (b"RIFF", b"fLaC", b"OggS", b"ID3")
+"""How files of sound begin, and hardly any samples."""
+_MP3 = tuple(b"\xff" + bytes([second]) for second in (0xFB, 0xFA, 0xF3, 0xF2, 0xE3, 0xE2))
+"""How a frame of MP3 begins; samples may, so what the answer is called counts too."""
 
 
 @dataclass(frozen=True)
@@ -37,16 +41,20 @@ class Answer:
         return json_object(await self.response.aread(), "the answer", self.stage)
 
     async def pieces(self) -> AsyncIterator[bytes]:
-        """The body as it comes, a body of sound.
+        """The body as it comes, headerless PCM.
 
         Raises:
-            ExchangeError: `not_audio` for a page or a document, whose bytes would be noise.
+            ExchangeError: `not_audio` for a page or a document, `not_pcm` for an audio file; their bytes would be noise.
         """
         kind = self.response.headers.get("content-type", "")
         if kind.startswith(("text/", "application/json")):
             raise ExchangeError("invalid_audio", "not_audio", f"the audio came as {kind}", stage=self.stage)
+        begun = False
         async for piece in self.response.aiter_raw():
             self.deadline.expect("next_event", self.idle_timeout_s)
+            if not begun and (piece.startswith(FILES) or (kind.startswith("audio/mpeg") and piece.startswith(_MP3))):
+                raise ExchangeError("invalid_audio", "not_pcm", f"an audio file ({kind}) came as PCM", stage=self.stage)
+            begun = True
             yield piece
 
     async def events(self) -> AsyncIterator[dict[str, Any]]:

@@ -18,7 +18,7 @@ from typing import Any, ClassVar
 from s2s_assets.audio import decode, mono, pcm16
 from s2s_assets.responses.providers.base import Adapter, StageSpec
 from s2s_assets.responses.providers.failures import classify, decoded, error_object
-from s2s_assets.responses.providers.http import Answer, HttpStage
+from s2s_assets.responses.providers.http import FILES, Answer, HttpStage
 from s2s_assets.responses.providers.sessions import merged
 from s2s_assets.responses.recorder import Recorder
 from s2s_assets.responses.records import ExchangeError, Prompt, Request
@@ -28,7 +28,6 @@ PATH = "/v1/chat/completions"
 _STAGE = "chat"
 _BARE = ("pcm16", "pcm", "wav")
 """Formats under which servers send samples without a header; a body of another format must be a file."""
-_FILES = (b"RIFF", b"fLaC", b"OggS", b"ID3")
 _SILENT = "no audio was produced"
 Message = Mapping[str, Any]
 
@@ -127,7 +126,7 @@ class VllmOmni(Adapter):
 
     def _pcm(self, data: bytes) -> bytes:
         """Samples of a body: raw PCM as it is, a file decoded."""
-        if self._bare and not data.startswith(_FILES):
+        if self._bare and not data.startswith(FILES):
             return data
         try:
             clip = decode(data, "the answer's audio")
