@@ -23,7 +23,7 @@ from s2s_assets.rubrics import assets as rubrics  # noqa: E402
 JOBS = {
     "prepare": "recorded prompts and their normalized audio",
     "collect": "one config's responses and what raters hear of them",
-    "plan": "new epochs of the pairing plan, handed to the ratings database",
+    "plan": "new epochs of the pairing plan and rounds of adaptive votes, handed to the ratings database",
     "refit": "from the settled ratings to the draft leaderboard",
     "publish": "seal a release of the current leaderboard",
 }
@@ -56,11 +56,13 @@ defs = dg.Definitions(
         responses_sensors.registry_to_responses,
         pairing_sensors.cells_to_plan,
         ratings_sensors.ratings_to_refit,
+        ratings_sensors.fit_to_tasks,
     ],
     resources={
         "study": study,
         "reviews": ratings.DatabaseReviews(study=study),
         "withdrawals": ratings.DatabaseWithdrawals(study=study),
+        "last_fit": ranking.StoredFit(study=study),
         "io_manager": TableIOManager(study=study),
     },
     executor=dg.in_process_executor,

@@ -156,6 +156,8 @@ def method_facts(sources: Sources, data_hash: str) -> dict[str, Any]:
         "told_apart": "max-t intervals of all differences from the two-way cluster sandwich, 95 % together",
         "diagnostics_version": DIAGNOSTICS_VERSION,
         "variants": [v for v in VARIANTS if v in set(inputs.fits["variant"])],
+        "adaptive_votes": None if sources.adaptive is None else sources.adaptive[0],
+        "votes": None if sources.adaptive is None else sources.adaptive[1],
         "families": dict(sorted(facts.families.items())),
         "rubrics": dict(facts.rubrics),
         "boards": boards,

@@ -46,7 +46,7 @@ from s2s_assets.rubrics import clusters_from_frame
 from s2s_assets.storage import Table
 from s2s_assets.study import OVERALL, Study, Variant
 
-PAGE_VERSION = "board-5"
+PAGE_VERSION = "board-6"
 CITATION = "s2s_assets: ranking speech-to-speech models by human preference (Apache-2.0), see CITATION.cff"
 
 

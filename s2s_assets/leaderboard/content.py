@@ -11,6 +11,7 @@ import polars as pl
 
 from s2s_assets.leaderboard import cross_checks, diagnosis
 from s2s_assets.leaderboard.layout import Cell, Head, Part, Section, Table
+from s2s_assets.leaderboard.numbers import counted
 from s2s_assets.leaderboard.page_tables import (
     NOUNS,
     measure_table,
@@ -22,7 +23,7 @@ from s2s_assets.leaderboard.pair_maps import pair_parts
 from s2s_assets.leaderboard.sources import Sources, forest_of, profile, summary
 from s2s_assets.leaderboard.write import safe_name
 from s2s_assets.ranking import MIN_SLICE_RATERS
-from s2s_assets.study import DIMENSIONS, INFERENCE_COLUMNS, plural
+from s2s_assets.study import DIMENSIONS, INFERENCE_COLUMNS, percent, plural
 
 
 def sections(sources: Sources) -> tuple[Section, ...]:
@@ -51,8 +52,24 @@ def overall(sources: Sources) -> Section:
     answers = {"all": "all answers", "cleaned": "flagged raters left out", "baseline": "without adaptive votes"}
     text = f"{title}, {answers.get(sources.variant, sources.variant)}"
     tables = sources.tables("board", text, lead, full=True, points=True)
-    parts = [Part(tables=tables), *pair_parts(sources, lead)]
-    return Section("overall", title, sources.inputs.paragraphs, tuple(parts))
+    said, without = adaptive(sources, title)
+    parts = [Part(tables=tables), *without, *pair_parts(sources, lead)]
+    return Section("overall", title, (*said, *sources.inputs.paragraphs), tuple(parts))
+
+
+def adaptive(sources: Sources, title: str) -> tuple[tuple[str, ...], tuple[Part, ...]]:
+    """How many of the headline's votes are adaptive, and its board without them; nothing where none is."""
+    asked, everything = sources.adaptive or (0, 0)
+    if not asked:
+        return (), ()
+    share = percent(asked / everything, 1)
+    said = f"{counted(asked)} of {plural(everything, 'vote')} ({share}) were asked for beyond the plan, where intervals were widest"
+    if sources.variant == "baseline":
+        return (f"{said}; they are left out here.",), ()
+    rows = sources.board(sources.rubric, sources.by, variant="baseline")
+    tables = sources.tables("without-adaptive-table", f"{title}, without adaptive votes", rows)
+    part = Part("without-adaptive", summary("Without the adaptive votes", rows), tables=tables)
+    return (f"{said} (adaptive votes). The board without them stands below.",), (part,)
 
 
 def by_section(sources: Sources, by: str) -> Section | None:

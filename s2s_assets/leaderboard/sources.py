@@ -12,7 +12,7 @@ from s2s_assets.leaderboard.inputs import BoardInputs
 from s2s_assets.leaderboard.layout import Table, captioned
 from s2s_assets.leaderboard.numbers import fixed, interval, signed
 from s2s_assets.leaderboard.page_tables import board_table, withheld
-from s2s_assets.ranking import ENGINES, Diagnostics, diagnostics_of, disagreement
+from s2s_assets.ranking import ENGINES, Diagnostics, adaptive_votes, diagnostics_of, disagreement
 from s2s_assets.study import OVERALL
 
 MAP_LIMIT = 24
@@ -47,16 +47,25 @@ class Sources:
         """What the headline rates."""
         return str(self.lead["rubric"][0])
 
+    @cached_property
+    def adaptive(self) -> tuple[int, int] | None:
+        """Adaptive votes of the headline's board, and all of its votes; None where it is not fitted without them."""
+        return adaptive_votes(
+            self.inputs.fits.filter(
+                (pl.col("rubric") == self.rubric) & (pl.col("by") == self.by) & (pl.col("slice_dimension") == "all")
+            )
+        )
+
     def caption(self, text: str) -> str:
         """A caption that says what kind of ratings the table is made from."""
         return captioned(text, simulated=self.inputs.facts.simulated)
 
-    def board(self, rubric: str, by: str, dimension: str = "all") -> pl.DataFrame:
-        """The rows of one rubric, ranked by one thing, in the headline's variant."""
+    def board(self, rubric: str, by: str, dimension: str = "all", variant: str = "") -> pl.DataFrame:
+        """The rows of one rubric, ranked by one thing, in a variant: the headline's, where none is named."""
         return self.rows.filter(
             (pl.col("rubric") == rubric)
             & (pl.col("by") == by)
-            & (pl.col("variant") == self.variant)
+            & (pl.col("variant") == (variant or self.variant))
             & (pl.col("slice_dimension") == dimension)
         )
 

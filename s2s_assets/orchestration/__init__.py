@@ -17,7 +17,7 @@ from s2s_assets.orchestration.reconcile import (
     reconcile,
     settle,
 )
-from s2s_assets.orchestration.resources import Reviews, StudyResource, Withdrawals
+from s2s_assets.orchestration.resources import LastFit, Reviews, StudyResource, Withdrawals
 from s2s_assets.orchestration.stage import Check, Stage, StageEvent, leave_out, run_stage
 
 __all__ = [
@@ -29,6 +29,7 @@ __all__ = [
     "WANTED_TAG",
     "Check",
     "Driver",
+    "LastFit",
     "Level",
     "Reviews",
     "RunFailedError",

@@ -11,7 +11,16 @@ import dagster as dg
 from sqlalchemy import Engine
 
 from s2s_assets.storage import StudyStore, open_engine, open_store
-from s2s_assets.study import IdentityError, RecordingVerdict, Settings, Study, StudyFolder, load_study
+from s2s_assets.study import (
+    By,
+    IdentityError,
+    RecordingVerdict,
+    Settings,
+    Study,
+    StudyFolder,
+    Uncertainty,
+    load_study,
+)
 
 
 @lru_cache(maxsize=8)
@@ -85,3 +94,15 @@ class Reviews(dg.ConfigurableResource, ABC):  # type: ignore[type-arg]
     @abstractmethod
     def verdicts(self) -> tuple[RecordingVerdict, ...]:
         """The newest verdict about each file of each recording, oldest first."""
+
+
+class LastFit(dg.ConfigurableResource, ABC):  # type: ignore[type-arg]
+    """What the last stored fit knows: kept by the rooms that fit, asked by the room below them that hands out work.
+
+    It is read when a step asks, and is no input of the step: votes come from people, so between a fit and the votes that
+    it asks for there is no edge in the graph of assets, and no cycle.
+    """
+
+    @abstractmethod
+    def uncertainty(self, by: By) -> Uncertainty | str:
+        """The uncertainty of the overall board that ranks this, or in words why it is of no use."""

@@ -22,9 +22,10 @@ import polars as pl
 
 from s2s_assets.pairing.design import design_prompts
 from s2s_assets.pairing.growth import attach_newcomers, heal_holes
-from s2s_assets.pairing.schema import PLAN_SCHEMA, check_cells, empty_plan
+from s2s_assets.pairing.rows import new_pairs, slot_rows
+from s2s_assets.pairing.schema import check_cells, empty_plan
 from s2s_assets.pairing.state import PlanState, build_state
-from s2s_assets.study import InputError, digest, generator
+from s2s_assets.study import InputError, generator
 
 MAX_BRIDGE_SHARE = 0.1
 
@@ -69,7 +70,7 @@ def next_epoch(
     if not state.edges:
         return None
     bridges = _bridges(plan, state, bridge_share, rng)
-    return _rows(pl.concat([_new_pairs(state), bridges]), study, epoch, slots)
+    return slot_rows(pl.concat([new_pairs(state), bridges]), study, epoch, epoch, slots)
 
 
 def _check_numbers(slots: int, units: int, bridge_share: float) -> None:
@@ -80,25 +81,8 @@ def _check_numbers(slots: int, units: int, bridge_share: float) -> None:
         raise InputError(f"bridge share is {bridge_share}; expected 0 to {MAX_BRIDGE_SHARE}")
 
 
-def _new_pairs(state: PlanState) -> pl.DataFrame:
-    """One row a new pair, with `flip` = 0: the first slot begins with `config_a`."""
-    p, a, b = (np.array([edge[k] for edge in state.edges], np.int64) for k in range(3))
-    prompts, configs = np.array(state.prompts, object), np.array(state.configs, object)
-    return pl.DataFrame(
-        {
-            "prompt": prompts[p].tolist(),
-            "config_a": configs[a].tolist(),
-            "config_b": configs[b].tolist(),
-            "response_a": state.response[p, a].tolist(),
-            "response_b": state.response[p, b].tolist(),
-            "source": [edge.source for edge in state.edges],
-            "flip": [0] * len(state.edges),
-        }
-    )
-
-
 def _bridges(plan: pl.DataFrame, state: PlanState, share: float, rng: np.random.Generator) -> pl.DataFrame:
-    """Old pairs to ask about again, in the columns of `_new_pairs`."""
+    """Old pairs to ask about again, in the columns of `new_pairs`."""
     columns = ["prompt", "config_a", "config_b", "response_a", "response_b"]
     playable = pl.Series(list(state.response[state.playable]), dtype=pl.String).implode()
     old = (
@@ -117,19 +101,3 @@ def _bridges(plan: pl.DataFrame, state: PlanState, share: float, rng: np.random.
     n = min(round(share * old.height), len(state.edges))
     bridge, flip = pl.lit("bridge").alias("source"), (pl.col("asked") % 2).cast(pl.Int64).alias("flip")
     return ranked.head(n).select(*columns, bridge, flip)
-
-
-def _rows(pairs: pl.DataFrame, study: str, epoch: int, slots: int) -> pl.DataFrame:
-    """One row a slot, sorted by prompt and configs."""
-    ids = [
-        digest([study, prompt, sorted(responses), epoch])
-        for prompt, *responses in pairs.select("prompt", "response_a", "response_b").iter_rows()
-    ]
-    shown = (pl.col("slot") + pl.col("flip")) % 2
-    return (
-        pairs.with_columns(epoch=pl.lit(epoch, pl.Int64), pair=pl.Series(ids, dtype=pl.String))
-        .join(pl.DataFrame({"slot": range(slots)}, schema={"slot": pl.Int64}), how="cross")
-        .with_columns(first=pl.when(shown == 0).then(pl.lit("a")).otherwise(pl.lit("b")))
-        .select(PLAN_SCHEMA.names())
-        .sort("prompt", "config_a", "config_b", "source", "slot")
-    )

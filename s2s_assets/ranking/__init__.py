@@ -4,6 +4,7 @@ from s2s_assets.ranking.agreement import ENGINES, cross_check_reason, disagreeme
 from s2s_assets.ranking.assumed import assumed_components
 from s2s_assets.ranking.boards import (
     MIN_SLICE_RATERS,
+    adaptive_votes,
     dropped_raters,
     headline_rows,
     slice_values,
@@ -34,6 +35,7 @@ from s2s_assets.ranking.records import BoardFit, BoardIntervals, EntityFit, Enti
 from s2s_assets.ranking.sandwich import Sandwich
 from s2s_assets.ranking.simultaneous import simultaneous
 from s2s_assets.ranking.spec import METHOD_VERSION, FitSpec, bootstrap_seed
+from s2s_assets.ranking.uncertainty import stored_uncertainty
 
 __all__ = [
     "ANCHOR_ELO",
@@ -57,6 +59,7 @@ __all__ = [
     "Sandwich",
     "Slicing",
     "Strengths",
+    "adaptive_votes",
     "assumed_components",
     "bootstrap_boards",
     "bootstrap_seed",
@@ -82,6 +85,7 @@ __all__ = [
     "sliceable",
     "split_half_strengths",
     "standard_boards",
+    "stored_uncertainty",
     "to_elo",
     "with_cleaning",
     "within_models",

@@ -1,12 +1,22 @@
 """`bt_fits`, `bootstrap_cis`: every board's fits, and how far they can be trusted."""
 
 from collections.abc import Generator, Mapping
+from dataclasses import replace
 from typing import Any
 
 import dagster as dg
 import polars as pl
 
-from s2s_assets.orchestration import OWNERS, Stage, StageEvent, StudyResource, markdown_table, preview, run_stage
+from s2s_assets.orchestration import (
+    OWNERS,
+    LastFit,
+    Stage,
+    StageEvent,
+    StudyResource,
+    markdown_table,
+    preview,
+    run_stage,
+)
 from s2s_assets.ranking import (
     DIAGNOSTICS_VERSION,
     METHOD_VERSION,
@@ -15,6 +25,7 @@ from s2s_assets.ranking import (
     bootstrap_seed,
     diagnose_boards,
     dropped_raters,
+    entity_of,
     fit_boards,
     fits_from_frame,
     fits_to_frame,
@@ -22,11 +33,35 @@ from s2s_assets.ranking import (
     slice_values,
     sliceable,
     standard_boards,
+    stored_uncertainty,
     with_cleaning,
 )
 from s2s_assets.ranking.checks import CIS_SPECS, FITS_SPECS, cis_checks, fits_checks
 from s2s_assets.storage import Table
-from s2s_assets.study import Study
+from s2s_assets.study import By, Study, Uncertainty
+
+TABLES = ("bt_fits", "bootstrap_cis")
+"""Where a fit and its draws are stored."""
+
+
+class StoredFit(LastFit):
+    """The last stored fit, from the tables in force."""
+
+    study: dg.ResourceDependency[StudyResource]
+
+    def uncertainty(self, by: By) -> Uncertainty | str:
+        """The uncertainty of the overall board that ranks this, in the headline's variant."""
+        study = self.study.folder().study
+        store = self.study.store(study)
+        versions = {name: version for name in TABLES if (version := store.head(name, None)) is not None}
+        if len(versions) < len(TABLES):
+            return "no fit is stored yet"
+        fits, intervals = (store.read_table(name, None, versions[name]).frame for name in TABLES)
+        keys = [str(c.key) for c in study.active_configs]
+        entities = {key: entity_of(key, by, study.families) for key in keys}
+        spec = FitSpec(by=by, variant=study.analysis.headline_variant)
+        found = stored_uncertainty(fits, intervals, spec, entities)
+        return found if isinstance(found, str) else replace(found, versions=versions)
 
 
 def boards_of(study: Study, ratings: pl.DataFrame) -> tuple[FitSpec, ...]:

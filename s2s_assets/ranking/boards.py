@@ -87,6 +87,19 @@ def headline_rows(frame: pl.DataFrame, variant: Variant | None = None) -> pl.Dat
     return rows if variant is None else rows.filter(pl.col("variant") == variant)
 
 
+def adaptive_votes(fits: pl.DataFrame) -> tuple[int, int] | None:
+    """Adaptive votes, and all votes, those within one entity among them; None where either fit is missing.
+
+    Args:
+        fits: the rows of a `bt_fits` table that are of one board, in its variants.
+    """
+    counts = fits.group_by("variant").agg(pl.col("n_ratings").sum() + pl.col("n_within").first())
+    votes = dict(counts.iter_rows())
+    if not {"all", "baseline"} <= votes.keys():
+        return None
+    return votes["all"] - votes["baseline"], votes["all"]
+
+
 def dropped_raters(quality: pl.DataFrame) -> frozenset[str]:
     """Raters that the cleaned variant leaves out."""
     return frozenset(_dropped(quality, "rater")["name"])

@@ -6,9 +6,9 @@ import dagster as dg
 import polars as pl
 
 from s2s_assets.orchestration import Check
-from s2s_assets.ranking import EXPECTED_SPEARMAN, headline_rows
+from s2s_assets.ranking import EXPECTED_SPEARMAN, adaptive_votes, headline_rows
 from s2s_assets.ranking.intervals import VALID_SHARE
-from s2s_assets.study import OVERALL, Variant, percent
+from s2s_assets.study import MAX_ADAPTIVE_SHARE, OVERALL, Variant, percent
 
 FITS_SPECS = [
     dg.AssetCheckSpec(
@@ -16,6 +16,7 @@ FITS_SPECS = [
     ),
     dg.AssetCheckSpec("all_boards_ok", asset="bt_fits", description="no board separated, disconnected or undefined"),
     dg.AssetCheckSpec("engines_agree", asset="bt_fits", description="Spearman with both cross-checks at least 0.99"),
+    dg.AssetCheckSpec("adaptive_share", asset="bt_fits", description="at most a fifth of the votes is adaptive"),
 ]
 CIS_SPECS = [
     dg.AssetCheckSpec(
@@ -48,10 +49,17 @@ def fits_checks(variant: Variant) -> list[Check]:
         words = ", ".join(f"{k} {'–' if v is None else f'{v:.4f}'}" for k, v in values.items())
         return not low, f"headline: {words} (many close entities lower it)", values
 
+    def adaptive(frame: pl.DataFrame) -> tuple[bool, str, dict[str, Any]]:
+        found, everything = adaptive_votes(headline_rows(frame)) or (0, 0)
+        share = found / everything if everything else 0.0
+        words = f"{percent(share, 1)} of the headline's votes are adaptive; at most {percent(MAX_ADAPTIVE_SHARE)}"
+        return share <= MAX_ADAPTIVE_SHARE, words, {"adaptive_votes": found, "votes": everything}
+
     return [
         Check("headline_converged", True, converged),
         Check("all_boards_ok", False, all_ok),
         Check("engines_agree", False, agree),
+        Check("adaptive_share", False, adaptive),
     ]
 
 

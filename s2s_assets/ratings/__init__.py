@@ -22,6 +22,16 @@ from s2s_assets.ratings.quality_tasks import HEARD
 from s2s_assets.ratings.reading import Reading, reading_options
 from s2s_assets.ratings.reconcile import Reconciled, read_submissions, reconcile, sittings_table
 from s2s_assets.ratings.replies import MOS, controls_table, heard_table, mos_table
+from s2s_assets.ratings.rounds import (
+    DRAWS,
+    Round,
+    all_pairs,
+    open_round,
+    pass_over,
+    round_due,
+    round_rows,
+    rounds,
+)
 from s2s_assets.ratings.settled import Settled, settled_version
 from s2s_assets.ratings.sittings import Sitting, begin
 from s2s_assets.ratings.snapshot import EXCLUSION_RULES, RATINGS, snapshot
@@ -33,6 +43,7 @@ from s2s_assets.ratings.verdicts import judge, verdicts_given, verdicts_in_force
 
 __all__ = [
     "CONTROLS",
+    "DRAWS",
     "EXCLUSION_RULES",
     "HEARD",
     "MOS",
@@ -54,10 +65,12 @@ __all__ = [
     "Reading",
     "Reconciled",
     "RepeatsRule",
+    "Round",
     "Settled",
     "Sitting",
     "agreement_report",
     "alike_report",
+    "all_pairs",
     "as_written",
     "beat",
     "begin",
@@ -84,6 +97,8 @@ __all__ = [
     "next_assignment",
     "next_task",
     "one_opinion",
+    "open_round",
+    "pass_over",
     "plant",
     "planted_strengths",
     "rater_quality_table",
@@ -96,6 +111,9 @@ __all__ = [
     "report_problem",
     "restore",
     "revoke",
+    "round_due",
+    "round_rows",
+    "rounds",
     "save_page",
     "scores_option",
     "settled_version",

@@ -1,6 +1,7 @@
 """`rating_tasks`, `ratings_log`, `ratings`, `rater_quality`: what raters are given, and what they answered."""
 
-from collections.abc import Generator, Mapping
+from collections.abc import Callable, Generator, Mapping, Sequence
+from dataclasses import asdict
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -9,6 +10,7 @@ import polars as pl
 
 from s2s_assets.orchestration import (
     OWNERS,
+    LastFit,
     Reviews,
     Stage,
     StageEvent,
@@ -18,19 +20,26 @@ from s2s_assets.orchestration import (
     run_stage,
     settle,
 )
-from s2s_assets.pairing import tasks_level
+from s2s_assets.pairing import playable_cells, tasks_level
 from s2s_assets.ratings import (
     QUALITY_VERSION,
     RatingsStore,
+    Round,
     Settled,
     agreement_report,
     alike_report,
+    all_pairs,
     controls_table,
     heard_table,
     one_opinion,
+    open_round,
+    pass_over,
     rater_quality_table,
     raters_report,
     rating_tasks_table,
+    round_due,
+    round_rows,
+    rounds,
     settled_version,
     snapshot,
     task_media,
@@ -39,8 +48,8 @@ from s2s_assets.ratings import (
     withdrawn,
 )
 from s2s_assets.ratings.checks import QUALITY_SPECS, quality_checks
-from s2s_assets.storage import Table
-from s2s_assets.study import RecordingVerdict
+from s2s_assets.storage import StudyStore, Table
+from s2s_assets.study import RecordingVerdict, Study, plural
 
 TASKS_VERSION = "tasks-1"
 SNAPSHOT_VERSION = "ratings-2"
@@ -91,22 +100,61 @@ ratings_log = dg.AssetSpec(
 )
 
 
+def ask_further(
+    study: Study,
+    store: StudyStore,
+    database: RatingsStore,
+    last_fit: LastFit,
+    plan: pl.DataFrame,
+    cells: Callable[[frozenset[str]], pl.DataFrame],
+) -> Round | str:
+    """The round of adaptive pairs that is due, or in words why there is none; `cells` are those without some responses."""
+    due, rules = round_due(store, database, study), study.pairing.adaptive
+    if isinstance(due, str) or rules is None:
+        return str(due)
+    known, gone = last_fit.uncertainty(rules.by), withdrawn(database)
+    if isinstance(known, str):
+        return pass_over(store, known)
+    return open_round(store, study, plan, cells(gone), gone, known, due)
+
+
+def _describe_tasks(counts: Mapping[str, int], asked: Round | str, made: Sequence[Round]) -> dict[str, Any]:
+    """Counts, why or why not a round was opened, and the rounds so far."""
+    opened = asked if isinstance(asked, str) else asked.note or f"round {asked.round}: {plural(asked.pairs, 'pair')}"
+    columns = ["round", "pairs", "fit", "widest_se", "widest_se_after", "note"]
+    table = {"adaptive/rounds": markdown_table([asdict(one) for one in made], columns)} if made else {}
+    return {f"tasks/{name}": value for name, value in counts.items()} | {"adaptive/round": opened} | table
+
+
 @dg.asset(group_name="ratings", kinds={"python", "sql"}, owners=OWNERS, code_version=TASKS_VERSION)
 def rating_tasks(
     context: dg.AssetExecutionContext,
     study: StudyResource,
+    last_fit: LastFit,
     pairing_plan: Table,
     response_audio: dict[str, Table],
     normalized_audio: Table,
 ) -> Generator[StageEvent, None, None]:
-    """The plan's pairs, slots and media in the ratings database; running it again changes nothing."""
+    """The plan's pairs, slots and media in the ratings database, and the round of adaptive pairs that is due.
+
+    Running it again changes nothing, until votes and a new fit make another round due.
+    """
     folder = study.folder()
     store, database = study.store(folder.study), RatingsStore(study.engine(), folder.study.study)
+    active = {str(c.key) for c in folder.study.active_configs}
+    heard = {key: table.frame for key, table in response_audio.items()}
     counts: dict[str, int] = {}
+    asked: list[Round | str] = []
+
+    def cells(gone: frozenset[str]) -> pl.DataFrame:
+        return playable_cells([frame for key, frame in heard.items() if key in active], normalized_audio.frame, gone)
 
     def compute() -> pl.DataFrame:
-        media = task_media(normalized_audio.frame, pl.concat(t.frame for t in response_audio.values()))
-        counts.update(upsert_tasks(database, pairing_plan.frame, media))
+        plan, media = pairing_plan.frame, task_media(normalized_audio.frame, pl.concat(heard.values()))
+        counts.update(upsert_tasks(database, all_pairs(plan, round_rows(store)), media))
+        asked.append(ask_further(folder.study, store, database, last_fit, plan, cells))
+        if isinstance(asked[0], Round):
+            counts.update(upsert_tasks(database, all_pairs(plan, round_rows(store)), media))
         return rating_tasks_table(database)
 
     stage = Stage(
@@ -114,7 +162,7 @@ def rating_tasks(
         method_version=TASKS_VERSION,
         inputs={"pairing_plan": pairing_plan, "response_audio": response_audio, "normalized_audio": normalized_audio},
         compute=compute,
-        describe=lambda _: {f"tasks/{name}": value for name, value in counts.items()},
+        describe=lambda _: _describe_tasks(counts, asked[0], rounds(store)),
         memoize=False,
     )
     table = yield from run_stage(context, store, stage)

@@ -1,11 +1,11 @@
-"""Ratings → refit: one run per settled batch of answers or exclusions."""
+"""Ratings → refit: one run per settled batch of answers or exclusions. Fit → tasks: one per round of adaptive votes."""
 
 from datetime import UTC, datetime
 
 import dagster as dg
 
 from s2s_assets.orchestration import SENSOR_INTERVAL_S, Level, StudyResource, is_settled, reconcile
-from s2s_assets.ratings import RatingsStore, settled_version
+from s2s_assets.ratings import DRAWS, RatingsStore, round_due, settled_version
 from s2s_assets.storage import StudyStore
 
 
@@ -55,3 +55,26 @@ def ratings_to_refit(context: dg.SensorEvaluationContext, study: StudyResource) 
 
 def _seen(version: str, answers: int) -> dg.AssetMaterialization:
     return dg.AssetMaterialization("ratings_log", metadata={"answers": answers}, tags={"dagster/data_version": version})
+
+
+@dg.sensor(
+    job_name="plan",
+    default_status=dg.DefaultSensorStatus.RUNNING,
+    minimum_interval_seconds=SENSOR_INTERVAL_S,
+    description="Where a study asks for adaptive votes: open the next round once the fit has the votes of the last one.",
+)
+def fit_to_tasks(context: dg.SensorEvaluationContext, study: StudyResource) -> dg.SensorResult | dg.SkipReason:
+    """Ask for a round by the last stored fit, once that is of the settled answers."""
+    folder = study.folder()
+    study.claim(context.instance, folder.study)
+    store, database = study.store(folder.study), RatingsStore(study.engine(), folder.study.study)
+    due = round_due(store, database, folder.study)
+    if isinstance(due, str):
+        return dg.SkipReason(due)
+    refit = folder.study.refit
+    settled = settled_version(database, datetime.now(UTC), refit.settle_s, refit.min_new, refit.max_age_s)
+    if settled is None or not board_is_of(store, settled.version):
+        return dg.SkipReason("the last stored fit is not of the settled answers yet")
+    fit = str(store.head(DRAWS, None))
+    verdict = reconcile(context.instance, Level("top_up", fit, stored=False, job="plan", asset="rating_tasks"))
+    return dg.SkipReason(verdict.reason) if verdict.request is None else dg.SensorResult([verdict.request])

@@ -34,7 +34,6 @@ from s2s_assets.study.models import (
     Acoustic,
     AudioTarget,
     Board,
-    By,
     Config,
     Dimension,
     Model,
@@ -47,10 +46,12 @@ from s2s_assets.study.models import (
     Variant,
     Voice,
 )
+from s2s_assets.study.pairing import MAX_ADAPTIVE_SHARE, MIN_ADAPTIVE_RESAMPLES, Adaptive, By
 from s2s_assets.study.seeds import generator, seed
 from s2s_assets.study.sending import Exchange, Price, Provider
 from s2s_assets.study.settings import Settings
 from s2s_assets.study.truth import Truth, load_truth
+from s2s_assets.study.uncertainty import Uncertainty
 from s2s_assets.study.verdicts import FAULTS, JUDGEMENTS, Judgement, RecordingVerdict
 from s2s_assets.study.words import percent, plural
 
@@ -61,10 +62,13 @@ __all__ = [
     "INFERENCE_COLUMNS",
     "JUDGEMENTS",
     "LEVELS",
+    "MAX_ADAPTIVE_SHARE",
+    "MIN_ADAPTIVE_RESAMPLES",
     "NO_THINKING",
     "OVERALL",
     "SHARED",
     "Acoustic",
+    "Adaptive",
     "AudioError",
     "AudioTarget",
     "Board",
@@ -107,6 +111,7 @@ __all__ = [
     "StudyFolder",
     "Take",
     "Truth",
+    "Uncertainty",
     "Variant",
     "Voice",
     "canonical_json",

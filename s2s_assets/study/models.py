@@ -13,6 +13,7 @@ from pydantic import Field, model_validator
 from s2s_assets.study.canonical import digest
 from s2s_assets.study.cleaning import Cleaning
 from s2s_assets.study.keys import NO_THINKING, ConfigKey
+from s2s_assets.study.pairing import MIN_ADAPTIVE_RESAMPLES, By, Pairing
 from s2s_assets.study.record import KeyPart, Name, Record
 from s2s_assets.study.sending import Exchange, Provider
 
@@ -28,7 +29,6 @@ Shared = Literal["voice", "thinking", "family"]
 SHARED: tuple[str, ...] = get_args(Shared)
 """What two configs may have in common, by which boards can be sliced: both answers of a rating have it."""
 Variant = Literal["all", "cleaned", "baseline"]
-By = Literal["config", "model", "family", "voice", "thinking"]
 
 
 class Voice(Record):
@@ -213,17 +213,6 @@ class QaLimits(Record):
     """At either end; more hints at a recording that went wrong, though it would be trimmed."""
 
 
-class Pairing(Record):
-    """The design of pairs and slots."""
-
-    slots: Annotated[int, Field(ge=1, le=10)] = 2
-    """Ratings asked of each pair."""
-    units: Annotated[int, Field(ge=1, le=9)] = 1
-    """Hamiltonian cycles (odd n) or paths (even n) a prompt gets."""
-    without: tuple[str, ...] = ()
-    """Config keys that an epoch does not wait for."""
-
-
 class Refit(Record):
     """When a batch of ratings counts as settled."""
 
@@ -305,6 +294,19 @@ class Study(Record):
         odd = sorted(set(self.pairing.without) - {str(c.key) for c in self.configs})
         if odd:
             raise ValueError(f"pairing.without: {', '.join(odd)} is no config of this study")
+        return self
+
+    @model_validator(mode="after")
+    def _adaptive_possible(self) -> Self:
+        if self.pairing.adaptive is None:
+            return self
+        if self.analysis.headline_variant == "baseline":
+            raise ValueError("pairing.adaptive: the headline (analysis.headline_variant) leaves adaptive votes out")
+        if self.analysis.resamples < MIN_ADAPTIVE_RESAMPLES:
+            raise ValueError(
+                f"pairing.adaptive: it goes by the resamples' covariance; analysis.resamples is "
+                f"{self.analysis.resamples}, expected {MIN_ADAPTIVE_RESAMPLES} or more"
+            )
         return self
 
     @cached_property
