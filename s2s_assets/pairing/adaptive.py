@@ -137,8 +137,8 @@ class _Shelf:
 
     def __init__(self, state: PlanState, entity: Ints, load: Ints, rng: np.random.Generator) -> None:
         there = state.playable & state.planned & (entity >= 0)
-        apart = entity[:, None] != entity[None, :]
-        free = there[:, :, None] & there[:, None, :] & ~state.met & np.triu(apart, 1)
+        apart = np.triu(entity[:, None] != entity, 1)
+        free = there[:, :, None] & there[:, None, :] & ~state.met & apart
         self._prompt, self._a, self._b = np.nonzero(free)
         self._load, self._met, self._luck = load, state.met_counts(), rng.permutation(len(self._prompt))
         ends = np.sort(np.column_stack([entity[self._a], entity[self._b]]), axis=1)

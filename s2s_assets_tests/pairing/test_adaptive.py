@@ -145,6 +145,15 @@ def test_configs_and_responses_that_the_fit_or_the_plan_lack_are_left_alone(twin
     assert made.pairs == 8 * 6 - sum(set(place[1:]) <= named for place in places(plan)), "all that is left"
 
 
+def test_a_response_that_came_late_is_left_to_the_plan(twin):
+    cells = twin.cells(6, 8, absent={(2, 1)})
+    plan = next_epoch(None, cells, (), study="s", slots=2, units=1)
+    whole = twin.cells(6, 8)
+    made = ask(plan, whole, known(set(whole["config"])), pairs=1000)
+    assert made.pairs == 8 * 15 - 5 - plan["pair"].n_unique()
+    assert "r-2-1" not in {*made.rows["response_a"], *made.rows["response_b"]}
+
+
 @given(
     baseline=st.integers(0, 100_000),
     slots=st.integers(1, 10),

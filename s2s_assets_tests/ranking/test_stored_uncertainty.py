@@ -132,6 +132,17 @@ def test_a_draw_without_a_value_leaves_its_resample_out(tables):
     assert np.allclose(found.covariance, np.cov(kept), atol=1e-12)
 
 
+def test_an_entity_whose_interval_has_no_end_has_no_covariance_with_the_rest(tables):
+    fits, intervals = tables
+    draws = np.array(intervals["draws"][0].to_list())
+    draws[4, :11] = -np.inf
+    changed = intervals.with_columns(pl.Series("draws", [draws.tolist()], dtype=intervals["draws"].dtype))
+    found = read((fits, changed))
+    rest = draws[:4] - draws[:4].mean(axis=0)
+    assert np.allclose(found.covariance[:4, :4], np.cov(rest), atol=1e-12), "centred among those that have an end"
+    assert found.covariance[4].tolist() == [0, 0, 0, 0, UNBOUNDED_VARIANCE]
+
+
 MODELS = {"aria": 3, "bolt": 2, "cedar": 1, "delta": 2, "ember": 1}
 TRUTH = {"aria": 0.9, "bolt": 0.4, "cedar": 0.1, "delta": -0.3, "ember": -1.1}
 KEYS = [f"{model}|v{k}|none" for model, n in MODELS.items() for k in range(n)]
