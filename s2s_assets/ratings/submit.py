@@ -15,6 +15,7 @@ from typing import Any, Literal
 
 from sqlalchemy import Connection, Row, select, text
 
+from s2s_assets.pairing import ADAPTIVE
 from s2s_assets.ratings.answers import Content, rating_id, signed_score
 from s2s_assets.ratings.exclude import live_targets
 from s2s_assets.ratings.leases import give_back
@@ -71,7 +72,7 @@ def submit_in(
     outcome = _close(connection, task, now)
     common = {"assignment_id": task.id, "pair_id": task.pair_id, "rater_id": task.rater_id, "first": task.first}
     common |= {"submitted_at": now, "landed_at": now, "elapsed_ms": elapsed_ms, "simulated": task.simulated}
-    common["source"] = "adaptive" if task.source == "adaptive" else "baseline"
+    common["source"] = ADAPTIVE if task.source == ADAPTIVE else "baseline"
     rows = [common | _scored(study, task, rubric, value, now) for rubric, value in sorted(screen_values.items())]
     connection.execute(answer.insert(), rows)
     return outcome

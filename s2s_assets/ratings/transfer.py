@@ -7,7 +7,8 @@ configs, score, what was heard first and when it was submitted.
 
 A row's score is taken as it is: it is positive where its own `config_a` is better, whatever was heard first. A row joins
 a pair of the plan where both response ids, prompt and configs agree; every other row gets a pair outside the plan, with
-the configs in the row's own order, and the source `imported`. Imported answers never take a slot. A row that an export
+the configs in the row's own order, and the source `imported`. What a row calls adaptive stays so, and what joins a pair
+that was asked for beyond the plan becomes so. Imported answers never take a slot. A row that an export
 marked as excluded is excluded here too, by the same author and reason.
 
 A row that a database cannot hold is rejected: a NUL in a text, or an id or rater's name of more than 2,000 bytes.
@@ -25,12 +26,13 @@ from typing import Any
 
 from sqlalchemy import Connection, Row, bindparam, select
 
+from s2s_assets.pairing import ADAPTIVE
 from s2s_assets.ratings.files import AT_ONCE, RatingsFile, read_parts
 from s2s_assets.ratings.incoming import OUTSIDE_PAIR, PROVIDER, Incoming, Numbering, storable
 from s2s_assets.ratings.layouts import Layout
 from s2s_assets.ratings.others import of_answer, of_rater
 from s2s_assets.ratings.raw import ROW, RejectedRow
-from s2s_assets.ratings.schema import answer, exclusion, pair, rater
+from s2s_assets.ratings.schema import answer, exclusion, pair, rater, slot
 from s2s_assets.ratings.store import RatingsStore, insert_new
 from s2s_assets.ratings.tasks import OUTSIDE
 from s2s_assets.storage import unguarded
@@ -224,6 +226,8 @@ class _Pairs:
             self.by_name[row.pair] = row.id
             if row.state != OUTSIDE:
                 self._planned[row.response_a, row.response_b] = row
+        adaptive = select(slot.c.pair_id).where(slot.c.source == ADAPTIVE).distinct()
+        self._adaptive = frozenset(connection.execute(adaptive).scalars())
 
     def bring(self, new: Sequence[Incoming]) -> None:
         """Make the pairs outside the plan that are not there yet."""
@@ -243,6 +247,10 @@ class _Pairs:
         query = select(*pair.c["pair", "id"]).where(pair.c.pair.in_(outside))
         self.by_name.update(self._connection.execute(query).tuples().all())
 
+    def is_adaptive(self, pair_id: int | None) -> bool:
+        """Whether a pair was asked for beyond the plan: then its votes are adaptive, wherever they were given."""
+        return pair_id in self._adaptive
+
     def planned(self, row: Mapping[str, Any]) -> int | None:
         """The plan's pair of these responses, None where there is none that also agrees in prompt and configs."""
         found = self._planned.get((row["response_a"], row["response_b"]))
@@ -255,7 +263,8 @@ def _answer(
     one: Incoming, rater_id: int, attributes: Mapping[str, Any], pairs: _Pairs, now: datetime
 ) -> dict[str, Any]:
     content, planned = one.content, pairs.planned(one.row)
-    source = "imported" if planned is None else "adaptive" if one.row["source"] == "adaptive" else "baseline"
+    asked_for = ADAPTIVE if one.row["source"] == ADAPTIVE or pairs.is_adaptive(planned) else "baseline"
+    source = "imported" if planned is None and asked_for != ADAPTIVE else asked_for
     turned = {"a": -content.score, "b": content.score}
     return {
         "rating_id": content.rating_id,

@@ -229,6 +229,47 @@ def test_boards_by_family_are_left_out_where_every_family_is_one_model(full: Mak
     assert b'id="by-family"' not in page_of(dataclasses.replace(inputs, facts=alone, coverage=None))
 
 
+def with_baseline(inputs: BoardInputs, n_ratings: int, n_within: int = 0) -> BoardInputs:
+    """The inputs with the headline fitted without adaptive votes, too."""
+    name = "overall/model/all/all/baseline"
+    lead = pl.col("fit") == "overall/model/all/all/all"
+    within = inputs.fits.with_columns(n_within=pl.when(lead).then(pl.lit(n_within, pl.Int64)).otherwise("n_within"))
+    baseline = within.filter(lead).with_columns(
+        fit=pl.lit(name), variant=pl.lit("baseline"), n_ratings=pl.lit(n_ratings, pl.Int64)
+    )
+    interval = inputs.cis.filter(lead).with_columns(fit=pl.lit(name))
+    return dataclasses.replace(inputs, fits=pl.concat([within, baseline]), cis=pl.concat([inputs.cis, interval]))
+
+
+def test_adaptive_votes_are_counted_and_the_board_without_them_stands_below_the_headline(full: Make) -> None:
+    board = build_board(with_baseline(full(), 500, n_within=25))
+    page, method = board.files["index.html"].decode(), json.loads(board.files["methodology.json"])
+    assert "100 of 625 votes (16.0 %) were asked for beyond the plan" in page
+    assert page.index("Overall by model, all answers") < page.index("Overall by model, without adaptive votes")
+    assert page.index("Overall by model, without adaptive votes") < page.index('id="by-config"')
+    assert (method["adaptive_votes"], method["votes"]) == (100, 625)
+    rows = board.leaderboard.filter(pl.col("variant") == "baseline")
+    assert rows["entity"].n_unique() == 5
+
+
+def test_a_headline_without_adaptive_votes_says_that_they_are_left_out(full: Make) -> None:
+    inputs = full()
+    leading = dataclasses.replace(inputs.facts, headline_variant="baseline")
+    page = page_of(dataclasses.replace(with_baseline(inputs, 500), facts=leading)).decode()
+    assert (
+        "100 of 600 votes (16.7 %) were asked for beyond the plan, where intervals were widest; they are left out"
+        in page
+    )
+    assert "without-adaptive" not in page
+
+
+def test_where_no_vote_is_adaptive_nothing_is_said_of_them(full: Make) -> None:
+    board = build_board(with_baseline(full(), 600))
+    assert "beyond the plan" not in board.files["index.html"].decode()
+    assert json.loads(board.files["methodology.json"])["adaptive_votes"] == 0
+    assert json.loads(build_board(full()).files["methodology.json"])["adaptive_votes"] is None
+
+
 def test_the_settings_of_every_config_are_told_where_the_study_shows_them(full: Make, study: Study) -> None:
     inputs = full(study.model_copy(update={"show_settings": True}))
     page = page_of(inputs).decode()

@@ -13,16 +13,19 @@ from s2s_assets.ranking import (
     INTERVALS_SCHEMA,
     BoardFit,
     FitSpec,
+    adaptive_votes,
     bootstrap_boards,
     fit_boards,
     fits_from_frame,
     fits_to_frame,
+    headline_rows,
     intervals_from_frame,
     intervals_to_frame,
     slice_values,
     standard_boards,
     with_cleaning,
 )
+from s2s_assets.ranking.checks import fits_checks
 from s2s_assets.study import Board
 from s2s_assets_tests.ranking.cases import CONFIG_BOARD, frame_of, reference_rows, simulated
 
@@ -187,3 +190,24 @@ def test_the_cleaned_variant_leaves_out_single_answers_that_a_rule_dropped() -> 
     (kept,) = fit_boards(frame.filter(pl.col("rating_id").cast(pl.Int64) % 3 != 0), [cleaned])
     assert fit.entities == kept.entities
     assert fit_boards(marked, [CONFIG_BOARD]) == fit_boards(frame, [CONFIG_BOARD])
+
+
+def test_adaptive_votes_are_those_that_the_baseline_lacks(ratings: pl.DataFrame, fits: tuple[BoardFit, ...]) -> None:
+    found = adaptive_votes(headline_rows(fits_to_frame(fits)))
+    overall = ratings.filter(pl.col("rubric") == "overall")
+    assert found == ((overall["source"] == "adaptive").sum(), overall.height), "votes within one model among them"
+    assert adaptive_votes(headline_rows(fits_to_frame(fits), "all")) is None
+
+
+@pytest.mark.parametrize(("adaptive", "passed"), [(200, True), (201, False)])
+def test_more_than_a_fifth_of_adaptive_votes_is_a_warning(
+    fits: tuple[BoardFit, ...], adaptive: int, passed: bool
+) -> None:
+    counts = {"all": 1000, "cleaned": 900, "baseline": 1000 - adaptive}
+    frame = headline_rows(fits_to_frame(fits)).with_columns(
+        n_ratings=pl.col("variant").replace_strict(counts, return_dtype=pl.Int64), n_within=pl.lit(0, pl.Int64)
+    )
+    [check] = [check for check in fits_checks("all") if check.name == "adaptive_share"]
+    result = check.result(frame)
+    assert (result.passed, check.blocking) == (passed, False)
+    assert f"{adaptive / 10:.1f} % of the headline's votes are adaptive" in str(result.description)

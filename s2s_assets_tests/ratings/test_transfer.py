@@ -136,6 +136,29 @@ def test_rows_join_the_plans_pair_where_what_was_heard_is_known(planned, clock, 
     assert status(planned) == {"pairs": 18, "slots": 36, "done": 0, "leased": 0, "raters": 1, "answers": 4}
 
 
+def test_what_was_asked_for_beyond_the_plan_stays_adaptive(planned, clock, tmp_path, plan, media_of) -> None:
+    extra = plan.head(2).with_columns(
+        pair=pl.lit("round"), response_a=pl.lit("r-7-0"), response_b=pl.lit("r-7-1"), source=pl.lit("adaptive")
+    )
+    upsert_tasks(planned, pl.concat([plan, extra]), media_of(pl.concat([plan, extra])))
+    path = given_csv(
+        tmp_path / "a.csv",
+        "p0,r,m0|v|none,m1|v|none,1,r-7-0,r-7-1,",
+        "p0,r,m0|v|none,m1|v|none,1,r-0-0,r-0-1,baseline",
+        "p9,r,m0|v|none,m1|v|none,1,,,adaptive",
+        "p9,s,m0|v|none,m1|v|none,1,,,",
+        header=f"{HEADER},response_a,response_b,source",
+    )
+    brought(planned, path, clock)
+    found = table(planned, clock).sort("prompt", "rater", "pair").select("prompt", "rater", "source").rows()
+    assert sorted(found) == [
+        ("p0", "r", "adaptive"),
+        ("p0", "r", "baseline"),
+        ("p9", "r", "adaptive"),
+        ("p9", "s", "imported"),
+    ]
+
+
 def test_an_imports_pairs_outlive_the_upsert_and_are_never_handed_out(
     planned, clock, tmp_path, plan, media_of, vote
 ) -> None:
