@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Any, Literal
 
-from sqlalchemy import Connection, Row, or_, select
+from sqlalchemy import ColumnElement, Connection, Row, exists, or_, select
 
 from s2s_assets.ratings.leases import give_back_slots, take_slots_back
 from s2s_assets.ratings.schema import answer, assignment, exclusion, media, pair, rater
@@ -88,6 +88,17 @@ def live_targets(connection: Connection, scope: Scope) -> frozenset[str]:
     """Targets of a scope that are excluded now."""
     query = select(exclusion.c.target).where(exclusion.c.scope == scope, exclusion.c.lifted_at.is_(None))
     return frozenset(connection.execute(query).scalars())
+
+
+def is_excluded(connection: Connection, scope: Scope, target: str) -> bool:
+    """Whether a target is excluded now."""
+    return bool(connection.execute(select(excluded_now(scope, target))).scalar())
+
+
+def excluded_now(scope: Scope, target: str | ColumnElement[str]) -> ColumnElement[bool]:
+    """The same as an expression of a query."""
+    live = (exclusion.c.scope == scope) & (exclusion.c.target == target) & exclusion.c.lifted_at.is_(None)
+    return exists(select(exclusion.c.id).where(live))
 
 
 def withdrawn(store: RatingsStore) -> frozenset[str]:

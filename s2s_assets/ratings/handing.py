@@ -7,17 +7,17 @@ another has the slot by then, what was saved stays with the task and the sitting
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
+from typing import Any
 
 import numpy as np
-from sqlalchemy import Connection, func, select, text
+from sqlalchemy import Connection, Row, bindparam, select, text
 
 from s2s_assets.ratings.app_schema import task
-from s2s_assets.ratings.assign import next_assignment
+from s2s_assets.ratings.assign import assign
 from s2s_assets.ratings.controls import control_plan, gold_rubric, show_control
-from s2s_assets.ratings.exclude import live_targets
-from s2s_assets.ratings.leases import Assignment, Handout, renew
+from s2s_assets.ratings.leases import Assignment, Handout, expire_leases, overdue, renew
 from s2s_assets.ratings.mos import show_mos
-from s2s_assets.ratings.schema import WANTED, assignment, media, media_token, pair
+from s2s_assets.ratings.schema import WANTED, assignment, pair
 from s2s_assets.ratings.shown import CLOSED, Clip, Kind, Shown, close_task, new_task, open_task
 from s2s_assets.ratings.sittings import Sitting, end
 from s2s_assets.ratings.steps import Step, steps_of
@@ -78,21 +78,27 @@ class Progress:
 
 def next_task(desk: Desk, sat: Sitting) -> Shown | None:
     """The sitting's open task, made where it has none; None, and the sitting is ended, where there is nothing more."""
-    if _excluded(desk, sat):
-        _leave(desk, sat)
+    with desk.store.reading() as connection:
+        shown = open_task(connection, sat.id)
+        abandoned = overdue(connection, desk.clock())
+    if sat.excluded:
+        _leave(desk, sat, shown)
         return None
-    under_way = _under_way(desk, sat)
-    if under_way is not None:
-        return under_way
+    if shown is not None:
+        shown = _under_way(desk, sat, shown)
+    if shown is not None:
+        return shown
+    if abandoned:
+        expire_leases(desk.store, desk.clock())
+    # single responses are handed out by one at a time
+    with desk.store.importing() if sat.work == "mos" else desk.store.writing() as connection:
+        if _show_next(desk, connection, sat):
+            return open_task(connection, sat.id)
     if sat.stage == "training":
-        if _control(desk, sat, "training", 0):
-            return _open(desk, sat)
         end(desk.store, sat, "no_work", desk.clock())
-        return None
-    if not _show_next(desk, sat, progress_of(desk, sat).done):
-        _leave(desk, sat)
-        return None
-    return _open(desk, sat)
+    else:
+        _leave(desk, sat, None)
+    return None
 
 
 def more_work(desk: Desk, sat: Sitting) -> bool:
@@ -103,99 +109,82 @@ def more_work(desk: Desk, sat: Sitting) -> bool:
         return connection.execute(query).first() is not None
 
 
-def progress_of(desk: Desk, sat: Sitting) -> Progress:
-    """Tasks of the sitting; the training pair is none of them."""
-    counted = (task.c.sitting_id == sat.id) & task.c.state.in_(CLOSED) & (task.c.kind != "training")
-    with desk.store.reading() as connection:
-        done = connection.execute(select(func.count()).select_from(task).where(counted)).scalar_one()
-    return Progress(int(done), max(desk.tasks(sat), int(done) + 1))
+def progress_of(desk: Desk, sat: Sitting, shown: Shown) -> Progress:
+    """How far a sitting is at the task it is shown; the training pair is none of its tasks."""
+    return Progress(shown.position, max(desk.tasks(sat), shown.position + 1))
 
 
-def _excluded(desk: Desk, sat: Sitting) -> bool:
-    with desk.store.reading() as connection:
-        return sat.rater.name in live_targets(connection, "rater")
+def _tasks_so_far(connection: Connection, sat: Sitting) -> Sequence[Row[Any]]:
+    """What the sitting was shown."""
+    return connection.execute(_SO_FAR, {"sitting_id": sat.id}).all()
 
 
-def _leave(desk: Desk, sat: Sitting) -> None:
+def _done(so_far: Sequence[Row[Any]]) -> int:
+    """How many tasks were answered; the training pair is none of them."""
+    return sum(row.state in CLOSED and row.kind != "training" for row in so_far)
+
+
+def _leave(desk: Desk, sat: Sitting, shown: Shown | None) -> None:
     """There is nothing more for this sitting: `done` where it answered anything."""
     now = desk.clock()
     with desk.store.writing() as connection:
-        shown = open_task(connection, sat.id)
         if shown is not None:
             close_task(connection, shown.id, "expired", now)
-    end(desk.store, sat, "done" if progress_of(desk, sat).done else "no_work", now)
+        done = _done(_tasks_so_far(connection, sat))
+    end(desk.store, sat, "done" if done else "no_work", now)
 
 
-def _under_way(desk: Desk, sat: Sitting) -> Shown | None:
-    shown = _open(desk, sat)
-    if shown is None or (shown.kind != "pair" and (shown.expires_at is None or shown.expires_at >= desk.clock())):
-        return shown
-    if shown.assignment == "leased" and shown.expires_at is not None and shown.expires_at >= desk.clock():
+def _under_way(desk: Desk, sat: Sitting, shown: Shown) -> Shown | None:
+    """The task as it goes on: its lease runs, or can be taken up again. None where it cannot, and is closed."""
+    runs = shown.expires_at is None or shown.expires_at >= desk.clock()
+    if runs and (shown.kind != "pair" or shown.assignment == "leased"):
         return shown
     with desk.store.writing() as connection:
-        number = select(task.c.assignment_id).where(task.c.id == shown.id).scalar_subquery()
-        leased_by = connection.execute(select(assignment.c.id).where(assignment.c.id == number)).scalar()
-        if leased_by is not None and renew(connection, leased_by, desk.clock, desk.rules):
+        if shown.assignment_id is not None and renew(connection, shown.assignment_id, desk.clock, desk.rules):
             return open_task(connection, sat.id)
         close_task(connection, shown.id, "expired", desk.clock())
     return None
 
 
-def _open(desk: Desk, sat: Sitting) -> Shown | None:
-    with desk.store.reading() as connection:
-        return open_task(connection, sat.id)
-
-
-def _show_next(desk: Desk, sat: Sitting, position: int) -> bool:
-    sessions = desk.study.sessions
+def _show_next(desk: Desk, connection: Connection, sat: Sitting) -> bool:
+    """Make the sitting's next task; False where there is nothing more for it."""
+    if sat.stage == "training":
+        return _control(desk, connection, sat, "training", 0)
+    so_far, sessions = _tasks_so_far(connection, sat), desk.study.sessions
+    position = _done(so_far)
     if sat.work == "mos":
         if position >= sessions.tasks:
             return False
-        return show_mos(desk.store, sat, sessions.mos_votes, position, desk.rng, desk.clock)
+        return show_mos(connection, sat, sessions.mos_votes, position, desk.rng, desk.clock)
     kind = desk.plan(sat.name).get(position)
-    if kind is not None and not _had_control(desk, sat, position) and _control(desk, sat, kind, position):
+    # a control that was made already ended without an answer
+    had_control = any(row.position == position and row.kind not in ("pair", "training") for row in so_far)
+    if kind is not None and not had_control and _control(desk, connection, sat, kind, position):
         return True
-    given = next_assignment(desk.store, sat.rater, sat.name, desk.rng, desk.clock, desk.rules, _heard(desk, sat))
+    heard = {row.prompt for row in so_far}
+    given = assign(connection, sat.rater, sat.name, desk.rng, desk.clock, desk.rules, heard)
     if given is None:
         return False
-    with desk.store.writing() as connection:
-        _show_pair(connection, sat, given, position, desk.clock())
+    _show_pair(connection, sat, given, position, desk.clock())
     return True
 
 
-def _control(desk: Desk, sat: Sitting, kind: Kind, position: int) -> bool:
-    with desk.store.writing() as connection:
-        return show_control(connection, desk.study, sat.id, kind, position, desk.clock(), desk.traps)
-
-
-def _had_control(desk: Desk, sat: Sitting, position: int) -> bool:
-    """Whether this place's control was made already and ended without an answer."""
-    made = (task.c.sitting_id == sat.id) & (task.c.position == position) & task.c.kind.not_in(("pair", "training"))
-    with desk.store.reading() as connection:
-        return connection.execute(select(task.c.id).where(made)).first() is not None
-
-
-def _heard(desk: Desk, sat: Sitting) -> set[str]:
-    with desk.store.reading() as connection:
-        query = select(task.c.prompt).where(task.c.sitting_id == sat.id)
-        return set(connection.execute(query).scalars())
+def _control(desk: Desk, connection: Connection, sat: Sitting, kind: Kind, position: int) -> bool:
+    return show_control(connection, desk.study, sat.id, kind, position, desk.clock(), desk.traps)
 
 
 def _show_pair(connection: Connection, sat: Sitting, given: Assignment, position: int, now: datetime) -> None:
-    number = connection.execute(select(assignment.c.id).where(assignment.c.nonce == given.nonce)).scalar_one()
-    moved = task.update().where(task.c.assignment_id == number, task.c.state == "open")
-    if connection.execute(moved.values(sitting_id=sat.id)).rowcount:
+    """Show the assignment; one that another sitting of the rater has open moves over, with all that was saved of it."""
+    moved = task.update().where(task.c.assignment_id == given.id, task.c.state == "open")
+    if connection.execute(moved.values(sitting_id=sat.id, position=position)).rowcount:
         return
     first, second = given.response_a, given.response_b
     if given.first == "b":
         first, second = second, first
     subjects = {"prompt": given.prompt, "first": first, "second": second}
-    kinds = {"prompt": "prompt", "first": "response", "second": "response"}
-    tokens = select(*media_token.c["role", "blob", "token"]).where(media_token.c.assignment_id == number)
-    clips = []
-    for row in connection.execute(tokens).all():
-        of = (media.c.kind == kinds[row.role]) & (media.c.subject == subjects[row.role])
-        duration_s = connection.execute(select(media.c.duration_s).where(of)).scalar_one()
-        clips.append(Clip(row.role, row.blob, duration_s, token=row.token))
-    more = {"assignment_id": number, "nonce": given.nonce}
-    new_task(connection, sat.id, "pair", position, subjects, tuple(clips), now, **more)
+    clips = tuple(Clip(role, sound.blob, sound.duration_s, token=sound.token) for role, sound in given.sounds.items())
+    more = {"assignment_id": given.id, "nonce": given.nonce}
+    new_task(connection, sat.id, "pair", position, subjects, clips, now, **more)
+
+
+_SO_FAR = select(*task.c["prompt", "kind", "state", "position"]).where(task.c.sitting_id == bindparam("sitting_id"))

@@ -8,13 +8,14 @@ gives the slot back at once (`give_back`).
 
 import secrets
 from collections import Counter
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields
 from datetime import datetime, timedelta
 from typing import Any
 
-from sqlalchemy import Connection, Row, bindparam, func, or_, select, text
+from sqlalchemy import ColumnElement, Connection, bindparam, select, text
 
+from s2s_assets.ratings.heard import ROLES
 from s2s_assets.ratings.schema import LIVE, assignment, media, media_token, pair, slot
 from s2s_assets.ratings.store import Clock, Rater, RatingsStore, utc_now
 
@@ -32,9 +33,20 @@ class Handout:
 
 
 @dataclass(frozen=True)
+class Sound:
+    """What is heard in a role of an assignment."""
+
+    token: str
+    """Its opaque name."""
+    blob: str
+    duration_s: float
+
+
+@dataclass(frozen=True)
 class Assignment:
     """A pair leased to a rater. For the server's side only: it tells the configs."""
 
+    id: int
     nonce: str
     pair: str
     prompt: str
@@ -48,8 +60,29 @@ class Assignment:
     session: str
     leased_at: datetime
     expires_at: datetime
-    tokens: dict[str, str]
-    """Opaque names of what is heard: `prompt`, `first`, `second`."""
+    sounds: dict[str, Sound]
+    """What is heard: `prompt`, `first`, `second`."""
+
+    @property
+    def tokens(self) -> dict[str, str]:
+        """Opaque names of what is heard, by role."""
+        return {role: sound.token for role, sound in self.sounds.items()}
+
+
+_SOUNDS = {of: media.alias(f"heard_{of}") for of in ("prompt", "a", "b")}
+_SHOWING = (
+    slot.join(pair, pair.c.id == slot.c.pair_id)
+    .join(_SOUNDS["prompt"], (_SOUNDS["prompt"].c.kind == "prompt") & (_SOUNDS["prompt"].c.subject == pair.c.prompt))
+    .join(_SOUNDS["a"], (_SOUNDS["a"].c.kind == "response") & (_SOUNDS["a"].c.subject == pair.c.response_a))
+    .join(_SOUNDS["b"], (_SOUNDS["b"].c.kind == "response") & (_SOUNDS["b"].c.subject == pair.c.response_b))
+)
+"""A slot with its pair and what there is to hear of it."""
+_TOLD = (
+    *pair.c["pair", "prompt", "config_a", "config_b", "response_a", "response_b"],
+    *slot.c["slot", "first"],
+    *(sound.c.blob.label(f"blob_{of}") for of, sound in _SOUNDS.items()),
+    *(sound.c.duration_s.label(f"duration_{of}") for of, sound in _SOUNDS.items()),
+)
 
 
 def heartbeat(store: RatingsStore, nonce: str, clock: Clock = utc_now, rules: Handout | None = None) -> datetime | None:
@@ -68,12 +101,13 @@ def heartbeat(store: RatingsStore, nonce: str, clock: Clock = utc_now, rules: Ha
 
 def expire_leases(store: RatingsStore, now: datetime) -> int:
     """Take back the slots of leases that ran out before `now`; how many there were."""
-    over = (assignment.c.state == "leased") & (assignment.c.expires_at < now)
     with store.reading() as connection:
-        if connection.execute(select(assignment.c.id).where(over).limit(1)).first() is None:
+        if not overdue(connection, now):
             return 0
     with store.writing() as connection:
-        query = select(*assignment.c["id", "pair_id"]).where(over).with_for_update(skip_locked=True, key_share=True)
+        query = (
+            select(*assignment.c["id", "pair_id"]).where(_over(now)).with_for_update(skip_locked=True, key_share=True)
+        )
         rows = connection.execute(query).all()
         if rows:
             ids = [row.id for row in rows]
@@ -82,6 +116,11 @@ def expire_leases(store: RatingsStore, now: datetime) -> int:
             freed = Counter(row.pair_id for row in rows)
             connection.execute(free, [{"of": pair_id, "freed": n} for pair_id, n in sorted(freed.items())])
     return len(rows)
+
+
+def overdue(connection: Connection, now: datetime) -> bool:
+    """Whether there are leases that ran out before `now` and were not taken back."""
+    return connection.execute(select(assignment.c.id).where(_over(now)).limit(1)).first() is not None
 
 
 def renew(connection: Connection, assignment_id: int, clock: Clock = utc_now, rules: Handout | None = None) -> bool:
@@ -135,51 +174,36 @@ def take_slots_back(connection: Connection, ids: Sequence[int]) -> None:
             connection.execute(pair.update().where(pair.c.id == row.pair_id).values(taken=pair.c.taken + 1))
 
 
-def lease(
-    connection: Connection, chosen: Row[Any], who: Rater, session: str, now: datetime, rules: Handout
-) -> Assignment:
+def lease(connection: Connection, pair_id: int, who: Rater, session: str, now: datetime, rules: Handout) -> Assignment:
     """Lease the lowest free slot of a pair whose row is locked and has one; names what is heard anew."""
-    live = select(assignment.c.slot).where(assignment.c.pair_id == chosen.id, text(LIVE))
-    free = select(slot.c.slot).where(slot.c.pair_id == chosen.id, slot.c.slot.not_in(live)).order_by(slot.c.slot)
-    nonce = secrets.token_urlsafe(24)
-    row = {
-        "pair_id": chosen.id,
-        "slot": connection.execute(free.limit(1)).scalar_one(),
-        "rater_id": who.id,
+    live = select(assignment.c.slot).where(assignment.c.pair_id == pair_id, text(LIVE))
+    free = (slot.c.pair_id == pair_id) & slot.c.slot.not_in(live)
+    query = select(*_TOLD).select_from(_SHOWING).where(free).order_by(slot.c.slot).limit(1)
+    told = connection.execute(query).mappings().one()
+    sounds = _sounds(told, {role: secrets.token_urlsafe(24) for role in ROLES})
+    made = {
+        "slot": told["slot"],
         "session": session,
-        "state": "leased",
-        "nonce": nonce,
+        "nonce": secrets.token_urlsafe(24),
         "leased_at": now,
-        "expires_at": now + _lease_time(connection, chosen.id, rules),
+        "expires_at": now + _lease_of(sum(sound.duration_s for sound in sounds.values()), rules),
     }
-    assignment_id = connection.execute(assignment.insert().values(row).returning(assignment.c.id)).scalar_one()
-    connection.execute(pair.update().where(pair.c.id == chosen.id).values(taken=pair.c.taken + 1))
-    given = leased(connection, nonce)
-    subjects = {"prompt": ("prompt", given.prompt)}
-    order = (given.response_a, given.response_b) if given.first == "a" else (given.response_b, given.response_a)
-    subjects |= {role: ("response", response) for role, response in zip(("first", "second"), order, strict=True)}
-    for role, (kind, subject) in subjects.items():
-        token = {"token": secrets.token_urlsafe(24), "assignment_id": assignment_id, "role": role}
-        blob = select(media.c.blob).where(media.c.kind == kind, media.c.subject == subject).scalar_subquery()
-        connection.execute(media_token.insert().values(token | {"blob": blob}))
-        given.tokens[role] = token["token"]
-    return given
+    row = made | {"pair_id": pair_id, "rater_id": who.id, "state": "leased"}
+    number = connection.execute(assignment.insert().values(row).returning(assignment.c.id)).scalar_one()
+    connection.execute(pair.update().where(pair.c.id == pair_id).values(taken=pair.c.taken + 1))
+    tokens = [{"token": s.token, "assignment_id": number, "role": role, "blob": s.blob} for role, s in sounds.items()]
+    connection.execute(media_token.insert(), tokens)
+    return _assignment({**told, **made, "id": number}, sounds)
 
 
 def leased(connection: Connection, nonce: str) -> Assignment:
     """The assignment of a nonce, read back with its tokens."""
-    joined = assignment.join(pair, pair.c.id == assignment.c.pair_id).join(
-        slot, (slot.c.pair_id == assignment.c.pair_id) & (slot.c.slot == assignment.c.slot)
-    )
-    columns = (
-        *assignment.c["id", "nonce", "slot", "session", "leased_at", "expires_at"],
-        *pair.c["pair", "prompt", "config_a", "config_b", "response_a", "response_b"],
-        slot.c.first,
-    )
-    row = connection.execute(select(*columns).select_from(joined).where(assignment.c.nonce == nonce)).mappings().one()
-    tokens = select(media_token.c.role, media_token.c.token).where(media_token.c.assignment_id == row["id"])
-    fields = {name: value for name, value in row.items() if name != "id"}
-    return Assignment(**fields, tokens=dict(connection.execute(tokens).tuples().all()))
+    of_slot = (slot.c.pair_id == assignment.c.pair_id) & (slot.c.slot == assignment.c.slot)
+    columns = assignment.c["id", "nonce", "session", "leased_at", "expires_at"]
+    query = select(*_TOLD, *columns).select_from(_SHOWING.join(assignment, of_slot)).where(assignment.c.nonce == nonce)
+    told = connection.execute(query).mappings().one()
+    tokens = select(media_token.c.role, media_token.c.token).where(media_token.c.assignment_id == told["id"])
+    return _assignment(told, _sounds(told, dict(connection.execute(tokens).tuples().all())))
 
 
 def media_blob(store: RatingsStore, token: str) -> str | None:
@@ -188,11 +212,27 @@ def media_blob(store: RatingsStore, token: str) -> str | None:
         return connection.execute(select(media_token.c.blob).where(media_token.c.token == token)).scalar()
 
 
+def _over(now: datetime) -> ColumnElement[bool]:
+    return (assignment.c.state == "leased") & (assignment.c.expires_at < now)
+
+
 def _lease_time(connection: Connection, pair_id: int, rules: Handout) -> timedelta:
-    one = pair.c.id == pair_id
-    sounds = or_(
-        (media.c.kind == "prompt") & (media.c.subject == pair.c.prompt),
-        (media.c.kind == "response") & media.c.subject.in_([pair.c.response_a, pair.c.response_b]),
-    )
-    total = connection.execute(select(func.sum(media.c.duration_s)).select_from(pair.join(media, sounds)).where(one))
-    return timedelta(seconds=max(rules.min_lease_s, rules.lease_per_audio_s * (total.scalar() or 0.0)))
+    durations = (sound.c.duration_s for sound in _SOUNDS.values())
+    query = select(*durations).select_from(_SHOWING).where(slot.c.pair_id == pair_id).limit(1)
+    return _lease_of(sum(connection.execute(query).first() or (0.0,)), rules)
+
+
+def _lease_of(heard_s: float, rules: Handout) -> timedelta:
+    return timedelta(seconds=max(rules.min_lease_s, rules.lease_per_audio_s * heard_s))
+
+
+def _sounds(told: Mapping[Any, Any], tokens: Mapping[str, str]) -> dict[str, Sound]:
+    """What is heard in each role, from a row of `_TOLD`."""
+    first, second = ("a", "b") if told["first"] == "a" else ("b", "a")
+    sides = {"prompt": "prompt", "first": first, "second": second}
+    return {role: Sound(tokens[role], told[f"blob_{of}"], told[f"duration_{of}"]) for role, of in sides.items()}
+
+
+def _assignment(told: Mapping[Any, Any], sounds: dict[str, Sound]) -> Assignment:
+    names = (field.name for field in fields(Assignment) if field.name != "sounds")
+    return Assignment(**{name: told[name] for name in names}, sounds=sounds)

@@ -1,70 +1,101 @@
 """Single responses to rate by themselves (MOS): each heard once by so many raters, in sittings of their own.
 
 A vote takes a slot of its response, at most one live task a slot by index; so each response gets exactly as many votes
-as the study asks. A rater gets a response once, and in a sitting one response to a prompt. Those with the fewest votes
-come first. A task that is left lying gives its slot back after `LEASE`.
+as the study asks. A rater gets a response once, and in a sitting one response to a prompt. Among the responses of some
+hundred open pairs from a random place on, those with the fewest votes come first. A task that is left lying gives its
+slot back after `LEASE`.
 """
 
-from collections import Counter
-from datetime import timedelta
+from datetime import datetime, timedelta
+from itertools import product
+from typing import Any
 
 import numpy as np
-from sqlalchemy import Connection, select, text, union
+from sqlalchemy import BigInteger, Connection, Select, bindparam, cast, func, select, text, union_all
 
-from s2s_assets.ratings.app_schema import MOS_VOTES, sitting, task
-from s2s_assets.ratings.schema import pair
-from s2s_assets.ratings.shown import clip_of, new_task
+from s2s_assets.ratings.app_schema import MOS_VOTES, OPEN_TASK, sitting, task
+from s2s_assets.ratings.schema import media, pair
+from s2s_assets.ratings.shown import Clip, new_task
 from s2s_assets.ratings.sittings import Sitting
-from s2s_assets.ratings.store import Clock, RatingsStore
+from s2s_assets.ratings.store import Clock
 
 LEASE = timedelta(minutes=20)
+_WINDOW = 100
+"""Pairs that are looked at on each side of the random place, for either of their responses."""
+_LUCK_RANGE = 2**31
 
 
 def show_mos(
-    store: RatingsStore, sat: Sitting, votes: int, position: int, rng: np.random.Generator, clock: Clock
+    connection: Connection, sat: Sitting, votes: int, position: int, rng: np.random.Generator, clock: Clock
 ) -> bool:
-    """Make a single response the sitting's open task; False where none is left for this rater."""
-    with store.importing() as connection:
-        now = clock()
-        over = (task.c.kind == "mos") & (task.c.state == "open") & (task.c.expires_at < now)
-        connection.execute(task.update().where(over).values(state="expired", closed_at=now))
-        taken = Counter(connection.execute(select(task.c.first).where(text(MOS_VOTES))).scalars())
-        candidates = [
-            (prompt, response)
-            for prompt, response in _responses(connection, sat)
-            if taken[response] < votes
-        ]  # fmt: skip
-        luck = rng.permutation(len(candidates))
-        for k in sorted(range(len(candidates)), key=lambda k: (taken[candidates[k][1]], luck[k])):
-            prompt, response = candidates[k]
-            clips = (
-                clip_of(connection, "prompt", "prompt", prompt),
-                clip_of(connection, "first", "response", response),
-            )
-            if clips[0] is None or clips[1] is None:
-                continue
-            slot = _free_slot(connection, response, votes)
-            subjects = {"prompt": prompt, "first": response}
-            more = {"slot": slot, "expires_at": now + LEASE}
-            new_task(connection, sat.id, "mos", position, subjects, (clips[0], clips[1]), now, **more)
-            return True
-    return False
+    """Make a single response the sitting's open task; False where none is left for this rater.
 
-
-def _responses(connection: Connection, sat: Sitting) -> list[tuple[str, str]]:
-    """Prompt and response of what this rater may be given, sorted."""
-    sides = (
-        select(pair.c.prompt, side).where(pair.c.state == "open") for side in (pair.c.response_a, pair.c.response_b)
+    Args:
+        connection: A transaction in which nobody else hands out single responses.
+        sat: The sitting.
+        votes: How many each response gets.
+        position: How many tasks the sitting answered before.
+        rng: Where among the pairs to start, and how ties fall.
+        clock: Called once the locks are held.
+    """
+    now = clock()
+    _expire(connection, now)
+    last = connection.execute(select(func.max(pair.c.id))).scalar() or 0
+    of = {"votes": votes, "rater_id": sat.rater.id, "sitting_id": sat.id}
+    of |= {"start": int(rng.integers(last + 1)), "luck": int(rng.integers(1, _LUCK_RANGE))}
+    best = connection.execute(_BEST, of).first()
+    if best is None:
+        return False
+    clips = (
+        Clip("prompt", best.blob_prompt, best.duration_prompt),
+        Clip("first", best.blob_response, best.duration_response),
     )
-    mine = task.join(sitting, sitting.c.id == task.c.sitting_id)
-    had = select(*task.c["prompt", "first", "sitting_id"]).select_from(mine).where(sitting.c.rater_id == sat.rater.id)
-    rows = connection.execute(had).all()
-    responses, prompts = {row.first for row in rows}, {row.prompt for row in rows if row.sitting_id == sat.id}
-    found = connection.execute(union(*sides)).tuples().all()
-    return sorted((p, r) for p, r in found if r is not None and r not in responses and p not in prompts)
+    more = {"slot": _free_slot(connection, best.response, votes), "expires_at": now + LEASE}
+    new_task(connection, sat.id, "mos", position, {"prompt": best.prompt, "first": best.response}, clips, now, **more)
+    return True
+
+
+def _expire(connection: Connection, now: datetime) -> None:
+    over = (task.c.kind == "mos") & (task.c.expires_at < now)
+    connection.execute(task.update().where(text(OPEN_TASK), over).values(state="expired", closed_at=now))
 
 
 def _free_slot(connection: Connection, response: str, votes: int) -> int:
     live = select(task.c.slot).where(text(MOS_VOTES), task.c.first == response)
     used = set(connection.execute(live).scalars())
     return next(k for k in range(votes) if k not in used)
+
+
+def _candidates(side: str, from_start: bool) -> "Select[Any]":
+    """Responses of one side of open pairs, from the random place on or before it, that this rater may be given."""
+    response, start = pair.c[f"response_{side}"], bindparam("start", type_=BigInteger)
+    live = select(func.count()).select_from(task).where(text(MOS_VOTES), task.c.first == response).scalar_subquery()
+    mine = task.join(sitting, sitting.c.id == task.c.sitting_id)
+    had = select(task.c.first).select_from(mine).where(sitting.c.rater_id == bindparam("rater_id"))
+    heard = select(task.c.prompt).where(task.c.sitting_id == bindparam("sitting_id"))
+    place = pair.c.id >= start if from_start else pair.c.id < start
+    columns = (pair.c.id, pair.c.prompt, response.label("response"), live.label("votes"))
+    allowed = (pair.c.state == "open", response.not_in(had), pair.c.prompt.not_in(heard), live < bindparam("votes"))
+    return select(*columns).where(place, *allowed).order_by(pair.c.id).limit(_WINDOW)
+
+
+def _best() -> "Select[Any]":
+    """The candidate with the fewest votes, and what is heard of it."""
+    arms = (_candidates(side, from_start) for side, from_start in product("ab", (True, False)))
+    window = union_all(*(select(arm.subquery()) for arm in arms)).cte("candidates")
+    luck = cast(window.c.id, BigInteger) * bindparam("luck", type_=BigInteger) % (_LUCK_RANGE - 1)
+    least = (
+        select(*window.c["prompt", "response"]).order_by(window.c.votes, luck, window.c.response).limit(1).cte("least")
+    )
+    prompt, response = media.alias("heard_prompt"), media.alias("heard_response")
+    joined = least.join(prompt, (prompt.c.kind == "prompt") & (prompt.c.subject == least.c.prompt)).join(
+        response, (response.c.kind == "response") & (response.c.subject == least.c.response)
+    )
+    sounds = (
+        *(prompt.c.blob.label("blob_prompt"), prompt.c.duration_s.label("duration_prompt")),
+        *(response.c.blob.label("blob_response"), response.c.duration_s.label("duration_response")),
+    )
+    return select(*least.c, *sounds).select_from(joined)
+
+
+_BEST = _best()

@@ -5,18 +5,18 @@ same form, so that nothing in a page or an address tells one kind from another.
 """
 
 import secrets
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Literal
 
-from sqlalchemy import Connection, Row, Select, select
+from sqlalchemy import Connection, Row, bindparam, select
 
 from s2s_assets.ratings.app_schema import reply, stimulus, task
 from s2s_assets.ratings.ear_media import Treatment
 from s2s_assets.ratings.heard import ROLES
 from s2s_assets.ratings.schema import assignment, media
-from s2s_assets.ratings.store import insert_new
+from s2s_assets.ratings.store import insert_new, insert_one
 
 Kind = Literal["training", "pair", "mos", "null", "gold", "trap", "repeat"]
 CLOSED = ("done", "late")
@@ -49,6 +49,7 @@ class Shown:
     """When the lease ends; None where none does."""
     assignment: str | None
     """State of the pair's assignment."""
+    assignment_id: int | None
 
 
 @dataclass(frozen=True)
@@ -64,8 +65,8 @@ class Clip:
 
 def open_task(connection: Connection, sitting_id: int) -> Shown | None:
     """The sitting's open task."""
-    row = connection.execute(_query().where(task.c.sitting_id == sitting_id, task.c.state == "open")).first()
-    return None if row is None else _shown(connection, row)
+    rows = connection.execute(_OPEN, {"sitting_id": sitting_id}).all()
+    return _shown(rows, answered(connection, rows[0].id)) if rows else None
 
 
 def task_of(connection: Connection, sitting_id: int, nonce: str) -> Row[Any] | None:
@@ -76,8 +77,7 @@ def task_of(connection: Connection, sitting_id: int, nonce: str) -> Row[Any] | N
 
 def answered(connection: Connection, task_id: int) -> dict[str, int]:
     """The replies that are stored, by rubric."""
-    query = select(*reply.c["rubric", "value"]).where(reply.c.task_id == task_id)
-    return dict(connection.execute(query).tuples().all())
+    return dict(connection.execute(_REPLIES, {"task_id": task_id}).tuples().all())
 
 
 def new_task(
@@ -104,10 +104,7 @@ def new_task(
     """
     nonce = more.pop("nonce", None) or secrets.token_urlsafe(24)
     row = {"sitting_id": sitting_id, "kind": kind, "position": position, "nonce": nonce, "state": "open"}
-    insert_new(connection, task, [row | dict(subjects) | {"shown_at": now} | more])
-    made = connection.execute(
-        select(task.c.id).where(task.c.nonce == nonce, task.c.sitting_id == sitting_id)
-    ).scalar_one_or_none()
+    made = insert_one(connection, task, row | dict(subjects) | {"shown_at": now} | more)
     if made is None:
         return
     rows = [
@@ -147,13 +144,9 @@ def close_task(connection: Connection, task_id: int, state: str, now: datetime, 
     connection.execute(task.update().where(mine).values(state=state, closed_at=now, **more))
 
 
-def _query() -> "Select[Any]":
-    columns = (*task.c, assignment.c.state.label("assignment"), assignment.c.expires_at.label("lease_ends"))
-    return select(*columns).select_from(task.outerjoin(assignment, assignment.c.id == task.c.assignment_id))
-
-
-def _shown(connection: Connection, row: Row[Any]) -> Shown:
-    found = {r.role: r for r in connection.execute(select(stimulus).where(stimulus.c.task_id == row.id))}
+def _shown(rows: Sequence[Row[Any]], replies: Mapping[str, int]) -> Shown:
+    """A task of its rows, one a clip."""
+    row, found = rows[0], {r.role: r for r in rows}
     return Shown(
         id=row.id,
         kind=row.kind,
@@ -165,8 +158,26 @@ def _shown(connection: Connection, row: Row[Any]) -> Shown:
             for role in ROLES
             if role in found
         ),
-        replies=answered(connection, row.id),
+        replies=replies,
         shown_at=row.shown_at,
         expires_at=row.lease_ends or row.expires_at,
         assignment=row.assignment,
+        assignment_id=row.assignment_id,
     )
+
+
+_OPEN = (
+    select(
+        *task.c["id", "kind", "position", "nonce", "prompt", "shown_at", "expires_at", "assignment_id"],
+        assignment.c.state.label("assignment"),
+        assignment.c.expires_at.label("lease_ends"),
+        *stimulus.c["role", "token", "duration_s", "heard_at"],
+    )
+    .select_from(
+        task.join(stimulus, stimulus.c.task_id == task.c.id).outerjoin(
+            assignment, assignment.c.id == task.c.assignment_id
+        )
+    )
+    .where(task.c.sitting_id == bindparam("sitting_id"), task.c.state == "open")
+)
+_REPLIES = select(*reply.c["rubric", "value"]).where(reply.c.task_id == bindparam("task_id"))

@@ -15,9 +15,10 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Literal
 
-from sqlalchemy import Connection, Row, func, select
+from sqlalchemy import Connection, Row, bindparam, func, select
 
 from s2s_assets.ratings.app_schema import invitation, sitting
+from s2s_assets.ratings.exclude import excluded_now
 from s2s_assets.ratings.invitations import Claims, Invitation, Panel, Work, hashed
 from s2s_assets.ratings.schema import rater
 from s2s_assets.ratings.store import Rater, RatingsStore, enrol, insert_new
@@ -53,6 +54,9 @@ class Sitting:
     """What the next page says first, once."""
     outcome: Outcome | None
     revoked: bool
+    """Whether the link was."""
+    excluded: bool
+    """Whether the rater is."""
 
     @property
     def stage(self) -> Stage:
@@ -121,14 +125,8 @@ def known(store: RatingsStore, found: Invitation, claims: Claims) -> bool:
 
 def by_token(store: RatingsStore, token: str) -> Sitting | None:
     """The sitting whose cookie this is."""
-    joined = sitting.join(rater, rater.c.id == sitting.c.rater_id).join(
-        invitation, invitation.c.id == sitting.c.invitation_id
-    )
-    of_rater = (rater.c.name.label("rater"), rater.c.external_id, rater.c.simulated)
-    columns = (sitting, *of_rater, *invitation.c["panel", "work", "revoked_at"])
     with store.reading() as connection:
-        query = select(*columns).select_from(joined).where(sitting.c.token_hash == hashed(token))
-        row = connection.execute(query).first()
+        row = connection.execute(_BY_TOKEN, {"hashed": hashed(token)}).first()
     return None if row is None else _sitting(row)
 
 
@@ -252,4 +250,21 @@ def _sitting(row: Row[Any]) -> Sitting:
         notice=row.notice,
         outcome=row.outcome,
         revoked=row.revoked_at is not None,
+        excluded=bool(row.excluded),
     )
+
+
+_BY_TOKEN = (
+    select(
+        sitting,
+        *(rater.c.name.label("rater"), rater.c.external_id, rater.c.simulated),
+        *invitation.c["panel", "work", "revoked_at"],
+        excluded_now("rater", rater.c.name).label("excluded"),
+    )
+    .select_from(
+        sitting.join(rater, rater.c.id == sitting.c.rater_id).join(
+            invitation, invitation.c.id == sitting.c.invitation_id
+        )
+    )
+    .where(sitting.c.token_hash == bindparam("hashed"))
+)

@@ -97,10 +97,19 @@ class RatingsStore:
 
 def insert_new(connection: Connection, table: Table, rows: Iterable[Mapping[str, Any]]) -> None:
     """Insert the rows whose unique keys are not taken yet; the others stay as they are."""
-    dialect = postgresql if connection.dialect.name == "postgresql" else sqlite
     found = list(rows)
     if found:
-        connection.execute(dialect.insert(table).on_conflict_do_nothing(), found)
+        connection.execute(_insert_new(connection, table), found)
+
+
+def insert_one(connection: Connection, table: Table, row: Mapping[str, Any]) -> int | None:
+    """Insert a row of a table that numbers its rows; its number, None where a unique key of it is taken."""
+    return connection.execute(_insert_new(connection, table).values(row).returning(table.c.id)).scalar()
+
+
+def _insert_new(connection: Connection, table: Table) -> postgresql.Insert | sqlite.Insert:
+    insert = postgresql.insert if connection.dialect.name == "postgresql" else sqlite.insert
+    return insert(table).on_conflict_do_nothing()
 
 
 def enrol(

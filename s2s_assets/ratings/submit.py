@@ -17,7 +17,7 @@ from sqlalchemy import Connection, Row, select, text
 
 from s2s_assets.pairing import ADAPTIVE
 from s2s_assets.ratings.answers import Content, rating_id, signed_score
-from s2s_assets.ratings.exclude import live_targets
+from s2s_assets.ratings.exclude import is_excluded
 from s2s_assets.ratings.leases import give_back
 from s2s_assets.ratings.schema import LIVE, answer, assignment, pair, rater, slot
 from s2s_assets.ratings.store import Clock, RatingsStore, utc_now
@@ -109,7 +109,7 @@ def _locked(connection: Connection, nonce: str) -> Row[Any] | None:
 
 def _close(connection: Connection, task: Row[Any], now: datetime) -> Literal["done", "late"]:
     state = "done"
-    if task.name in live_targets(connection, "rater"):
+    if is_excluded(connection, "rater", task.name):
         give_back(connection, task.id, state := "excluded")
     elif task.state == "expired":
         same = (assignment.c.pair_id == task.pair_id) & (assignment.c.slot == task.slot)

@@ -56,7 +56,7 @@ def answer(context: AppContext, sat: CurrentSitting, form: Form) -> Response:
         return _task_page(context, sat, values, result, 422)
     if result != "repeated" and sat.notice is not None and sat.stage == "tasks":
         set_notice(context.store, sat, None)
-    return see_other("/")
+    return see_other("/task")
 
 
 @router.post("/problem")
@@ -69,7 +69,7 @@ def problem(context: AppContext, sat: CurrentSitting, form: Form) -> Response:
     if report_problem(context.desk, sat, form.get("nonce", ""), kind, role, form.get("comment", "")) == "unknown":
         raise RefusedError(404, "unknown_task", sat.language)
     set_notice(context.store, sat, "problem_reported")
-    return see_other("/")
+    return see_other("/task")
 
 
 @router.post("/beat")
@@ -104,7 +104,7 @@ def _task_page(context: Context, sat: Sitting, values: dict[str, int], fault: st
     steps = context.desk.steps(shown.kind, shown.prompt, sat.rater.name)
     step = due(steps, shown.replies)
     assert step is not None
-    progress = progress_of(context.desk, sat)
+    progress = progress_of(context.desk, sat, shown)
     seen: dict[str, Any] = {
         "task": shown,
         "step": step,
