@@ -97,14 +97,18 @@ def scripts_review(
         verdicts: Those that count now.
     """
     now = select_takes(recorded, verdicts)
-    stored_of, now_of = (frame.partition_by("prompt", as_dict=True) for frame in (recorded, now))
-    newest = {v.prompt: v for v in verdicts}
-    empty = RECORDED_PROMPTS.to_frame()
-    rows = [
-        _script_row(s, stored_of.get((s.prompt,), empty), now_of.get((s.prompt,), empty), newest.get(s.prompt))
-        for s in sorted(scripts, key=lambda s: s.prompt)
-    ]
-    return pl.DataFrame(rows, schema=SCRIPTS)
+    moved = pl.any_horizontal(*(now[name].ne_missing(recorded[name]) for name in _DECIDED))
+    by_script = now.with_columns(waits=moved).group_by("prompt").agg(**_counts())
+    newest = {v.prompt: (v.created_at, v.author) for v in verdicts}
+    names = sorted(scripts, key=lambda script: script.prompt)
+    rows = [(s.prompt, s.category, s.level, s.acoustic, *newest.get(s.prompt, (None, None))) for s in names]
+    labels = ("script", "category", "level", "acoustic", "judged_at", "judged_by")
+    listed = pl.DataFrame(rows, schema={name: SCRIPTS[name] for name in labels}, orient="row")
+    found = listed.join(by_script, left_on="script", right_on="prompt", how="left", maintain_order="left")
+    filled = found.with_columns(
+        pl.col("recordings", "passing", "judged").fill_null(0), pl.col("waits").fill_null(False)
+    )
+    return filled.with_columns(state=_state()).select(pl.col(name).cast(kind) for name, kind in SCRIPTS.items())
 
 
 def script_review(
@@ -139,33 +143,31 @@ def script_review(
     )
 
 
-def _script_row(
-    script: Script, stored: pl.DataFrame, now: pl.DataFrame, newest: RecordingVerdict | None
-) -> dict[str, Any]:
-    taken = now.filter("selected")
+def _counts() -> dict[str, pl.Expr]:
+    """What is counted of a script's recordings."""
+    selected, verdict = pl.col("selected"), pl.col("verdict")
     return {
-        "script": script.prompt,
-        "category": script.category,
-        "level": script.level,
-        "acoustic": script.acoustic,
-        "state": _state(now, taken),
-        "recordings": now.height,
-        "passing": now.filter(qa="pass").height,
-        "judged": now["verdict"].count(),
-        "taken": next(iter(taken["recording"]), None),
-        "judged_at": None if newest is None else newest.created_at,
-        "judged_by": None if newest is None else newest.author,
-        "waits": not stored.select(_DECIDED).equals(now.select(_DECIDED)),
+        "recordings": pl.len(),
+        "passing": (pl.col("qa") == "pass").sum(),
+        "judged": verdict.count(),
+        "taken": pl.col("recording").filter(selected).first(),
+        "waits": pl.col("waits").any(),
+        "accepted": (selected & verdict.eq_missing("accept")).any(),
+        "unjudged": (verdict.is_null() & (pl.col("status") == "ok")).any(),
     }
 
 
-def _state(now: pl.DataFrame, taken: pl.DataFrame) -> str:
-    if now.is_empty():
-        return NO_RECORDING
-    if "accept" in taken["verdict"]:
-        return SELECTED
-    unjudged = now.filter(pl.col("verdict").is_null() & (pl.col("status") == "ok"))
-    return NONE_GOOD if unjudged.is_empty() else TO_REVIEW
+def _state() -> pl.Expr:
+    """The state of a script by its counts."""
+    return (
+        pl.when(pl.col("recordings") == 0)
+        .then(pl.lit(NO_RECORDING))
+        .when(pl.col("accepted"))
+        .then(pl.lit(SELECTED))
+        .when(pl.col("unjudged"))
+        .then(pl.lit(TO_REVIEW))
+        .otherwise(pl.lit(NONE_GOOD))
+    )
 
 
 def _take_review(row: Mapping[str, Any], given: Sequence[RecordingVerdict], limits: QaLimits) -> TakeReview:
