@@ -52,6 +52,7 @@ def _describe_recorded(frame: pl.DataFrame, folder: StudyFolder) -> Mapping[str,
         "selected": taken.height,
         "refused": int((frame["status"] == "refused").sum()),
         "failed_qa": int((frame["qa"] == "fail").sum()),
+        "judged": frame["verdict"].count(),
         "without_take": markdown_table([{"prompt": p, "why": w} for p, w in missing.items()][:20]),
         "by_acoustic": markdown_table(by_acoustic.to_dicts()),
         "preview": preview(

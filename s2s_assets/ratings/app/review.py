@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 from urllib.parse import quote
 
 from fastapi import APIRouter, Depends
@@ -13,6 +13,7 @@ from s2s_assets.ratings.app.admin_access import Admin, CurrentAdmin, admin_of
 from s2s_assets.ratings.app.admin_page import LONGEST, admin_page, author_and_reason
 from s2s_assets.ratings.app.context import AppContext, Context, Form, RefusedError, see_other
 from s2s_assets.ratings.review import TakeReview, script_review
+from s2s_assets.ratings.review_media import ReviewMedia
 from s2s_assets.ratings.verdicts import judge, verdicts_given, verdicts_in_force
 from s2s_assets.study import FAULTS, AudioError, Judgement, RatingsError, RecordingVerdict, StoreError
 
@@ -25,7 +26,7 @@ CHOICES: Mapping[str, tuple[str, Judgement | None, bool]] = {
     "none": ("No verdict: take the last one back", None, False),
 }
 """What a form can say: its words, the verdict, and whether the take is selected."""
-_SUFFIXES = {"sound": "audio/flac", "spectrogram": "image/png"}
+_KINDS = {"sound": (ReviewMedia.sound, "audio/flac"), "spectrogram": (ReviewMedia.spectrogram, "image/png")}
 
 
 @dataclass(frozen=True)
@@ -46,13 +47,13 @@ def one_script(context: AppContext, admin: CurrentAdmin, name: str = "", by: str
 
 
 @router.get("/recording/{kind}")
-def recording(context: AppContext, kind: Literal["sound", "spectrogram"], of: str = "") -> Response:
+def recording(context: AppContext, kind: str, of: str = "") -> Response:
     """Sound or spectrogram of a recording's file."""
-    if of not in set(context.recorded.frame()["source_blob"]):
+    if kind not in _KINDS or of not in set(context.recorded.frame()["source_blob"]):
         raise RefusedError(404, "unknown_media")
-    make = context.review_media.sound if kind == "sound" else context.review_media.spectrogram
+    make, media_type = _KINDS[kind]
     try:
-        return FileResponse(make(of), media_type=_SUFFIXES[kind])
+        return FileResponse(make(context.review_media, of), media_type=media_type)
     except AudioError as error:
         raise RefusedError(404, "unknown_media") from error
 
