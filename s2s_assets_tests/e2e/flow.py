@@ -20,11 +20,11 @@ from s2s_assets.definitions import defs
 from s2s_assets.demo.answers import RATE_HZ, Answer, Session, SpokenItem
 from s2s_assets.demo.realtime_server import RealtimeServer
 from s2s_assets.orchestration import Driver, RunFailedError, StudyResource
-from s2s_assets.ratings import RatingsStore, read_ratings
+from s2s_assets.ratings import RatingsStore, judge, read_ratings
 from s2s_assets.ratings import import_ratings as store_ratings
 from s2s_assets.responses import stored_attempts
 from s2s_assets.storage import StudyStore
-from s2s_assets.study import StudyFolder
+from s2s_assets.study import RecordingVerdict, StudyFolder
 
 QUALITY = {"red": 1.2, "green": 0.0, "blue": -1.0, "gold": 0.6}
 RUBRICS = ["understanding", "naturalness", "audio_quality", "overall"]
@@ -179,6 +179,20 @@ class Flow:
         self.driver.run_job("prepare")
         assert all(self.settle("registry_to_responses"))
         assert all(self.settle("cells_to_plan"))
+
+    def accept(self, recording: str) -> None:
+        """A reviewer's verdict of two minutes ago: the take is good."""
+        recorded = self.frame("recorded_prompts")
+        row = recorded.filter(recording=recording).row(0, named=True)
+        verdict = RecordingVerdict(
+            prompt=row["prompt"],
+            recording=recording,
+            source_blob=row["source_blob"],
+            verdict="accept",
+            author="ann",
+            created_at=datetime.now(UTC) - timedelta(minutes=2),
+        )
+        judge(self.database, recorded, verdict)
 
     def stored_answers(self, key: str) -> int:
         """Responses of a config that have a stored success."""
