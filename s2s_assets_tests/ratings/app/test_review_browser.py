@@ -72,6 +72,7 @@ def refuse_and_select(page: Any, look: Any) -> None:
     page.locator("[role=alert]").wait_for()
     assert first.locator("[role=alert]").inner_text().endswith("whoever records it again goes by it")
     assert first.locator("input[value=reject]").is_checked()
+    assert page.url.endswith("/admin/judge#take-p0-a")
     look("refused")
     second = page.locator("#take-p0-b")
     second.locator("input[value=select]").focus()
