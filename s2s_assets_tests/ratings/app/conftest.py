@@ -294,9 +294,9 @@ class Desk:
     def lab(self) -> Lab:
         return self._lab or self.lab_with(USUAL)
 
-    def lab_with(self, sessions: str, prompts: int = 6) -> Lab:
-        """The study, with rules of its own."""
-        self._lab = self._make_lab(sessions, prompts)
+    def lab_with(self, sessions: str = USUAL, prompts: int = 6, **replaced: str) -> Lab:
+        """The study, with rules and texts of its own."""
+        self._lab = self._make_lab(sessions, prompts, **replaced)
         return self._lab
 
     def __call__(self, link: str | None = None, **options: Any) -> Visitor:

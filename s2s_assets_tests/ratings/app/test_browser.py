@@ -308,3 +308,119 @@ def test_words_of_the_other_language(lab, browser) -> None:
         page.click("button.main")
         page.wait_for_url("**/sound")
         assert "Hören Sie das?" in page.locator("h1").inner_text()
+
+
+def test_nothing_plays_by_itself_and_a_refusal_of_the_browser_is_told(lab, browser) -> None:
+    with lab.serving() as server, rater(browser, lab.link(server.address)) as page:
+        consent_and_checks(page, lab.ratings)
+        page.add_init_script("""
+            window.plays = 0;
+            const play = HTMLMediaElement.prototype.play;
+            HTMLMediaElement.prototype.play = function () {
+              window.plays += 1;
+              return window.refuses ? Promise.reject(new DOMException('no', 'NotAllowedError')) : play.call(this);
+            };""")
+        page.reload()
+        page.wait_for_function(READY)
+        assert page.evaluate("window.plays") == 0
+        page.evaluate("window.refuses = true")
+        first = page.locator(".clip").first
+        first.locator(".play").click()
+        page.wait_for_function("() => document.querySelector('.state').textContent.length > 20")
+        assert first.locator(".state").inner_text() == first.locator(".state").get_attribute("data-blocked")
+        assert not page.evaluate(OPEN)
+        page.evaluate("window.refuses = false")
+        hear(page)
+
+
+def test_questions_stay_shut_until_every_recording_has_come(lab, browser) -> None:
+    with lab.serving() as server, rater(browser, lab.link(server.address)) as page:
+        consent_and_checks(page, lab.ratings)
+        asked: Counter[str] = Counter()
+        lost = page.locator(".clip").nth(2).get_attribute("data-src")
+
+        def give(route: Any) -> None:
+            path = route.request.url.removeprefix(server.address)
+            asked[path] += 1
+            if path == lost and asked[path] == 1:
+                route.fulfill(status=404)
+            elif asked[path] == 1:
+                route.fulfill(status=503)
+            else:
+                route.continue_()
+
+        page.route("**/m/*", give)
+        page.reload()
+        page.locator(".clip.failed").wait_for()
+        for clip in page.locator(".clip").all()[:2]:
+            clip.locator(".play:enabled").click(timeout=20_000)
+            page.wait_for_function(HEARD, arg=clip.element_handle())
+        assert sorted(asked.values()) == [1, 2, 2]
+        assert not page.evaluate(OPEN)
+        page.locator(".clip.failed .retry").click()
+        hear(page)
+        assert page.locator(".clip.failed").count() == 0
+
+
+def test_one_recording_at_a_time_and_none_after_the_page(lab, browser) -> None:
+    with lab.serving() as server, rater(browser, lab.link(server.address)) as page:
+        consent_and_checks(page, lab.ratings)
+        page.wait_for_function(READY)
+        clips = page.locator(".clip").all()
+        page.evaluate(
+            "() => [...document.querySelectorAll('.clip .play')].slice(0, 2).forEach(button => button.click())"
+        )
+        page.wait_for_function(HEARD, arg=clips[1].element_handle())
+        assert "heard" not in (clips[0].get_attribute("class") or "")
+        page.evaluate("() => { document.querySelector('.clip .play').click(); dispatchEvent(new Event('pagehide')); }")
+        page.wait_for_function("() => document.querySelector('.playing') === null")
+        assert "heard" not in (clips[0].get_attribute("class") or "")
+
+
+def test_keys_mean_nothing_while_somebody_types_or_holds_another(make_lab, browser) -> None:
+    lab = make_lab('tasks: 1, control_share: 0, headphones: "off"')
+    with lab.serving() as server, rater(browser, lab.link(server.address)) as page:
+        consent_and_checks(page, lab.ratings)
+        while not page.locator("#comment").count():
+            hear(page)
+            choose(page)
+            go_on(page)
+        page.wait_for_function(OPEN)
+        page.locator("#comment").focus()
+        page.keyboard.type("p a b 17")
+        page.keyboard.press("Enter")
+        assert page.locator("#comment").input_value() == "p a b 17\n"
+        page.evaluate("document.activeElement.blur()")
+        for key in ("Control+p", "Alt+a", "Meta+b", "Alt+3", "Control+4"):
+            page.evaluate(
+                "key => document.body.dispatchEvent(new KeyboardEvent('keydown', {key: key.at(-1), bubbles: true, "
+                "ctrlKey: key.startsWith('C'), altKey: key.startsWith('A'), metaKey: key.startsWith('M')}))",
+                key,
+            )
+        assert page.locator(".playing, .question input:checked").count() == 0
+        page.keyboard.press("4")
+        assert page.locator(".question input:checked").count() == 1
+
+
+def test_there_is_no_code_before_the_last_page_is_saved(make_lab, browser) -> None:
+    lab = make_lab('tasks: 1, control_share: 0, headphones: "off"')
+    with lab.serving() as server, rater(browser, lab.link(server.address)) as page:
+        consent_and_checks(page, lab.ratings)
+        while not page.locator("#comment").count():
+            hear(page)
+            choose(page)
+            go_on(page)
+        page.wait_for_function(OPEN)
+        choose(page)
+        page.route("**/task", lambda r: r.fulfill(status=503) if r.request.method == "POST" else r.continue_())
+        page.click("form[data-page] button.main")
+        page.locator(".unsaved").wait_for(state="visible")
+        other = page.context.new_page()
+        other.goto(f"{server.address}/end")
+        assert other.url.endswith("/task")
+        assert page.locator(".code").count() == other.locator(".code").count() == 0
+        assert status(lab.ratings)["done"] == 0
+        with page.expect_navigation(url="**/end", timeout=30_000):
+            page.unroute("**/task")
+        assert len(page.locator(".code output").inner_text()) == 8
+    assert status(lab.ratings)["done"] == 1
