@@ -82,16 +82,19 @@ def test_a_slot_is_free_once_every_rating_of_its_task_is_excluded(visit, lab, cl
     assert status(lab.ratings)["done"] == done
 
 
-def test_a_flag_leads_to_its_clips(visit, lab, ann) -> None:
+@pytest.mark.parametrize("first", ["a", "b"])
+def test_a_flag_leads_to_its_clips_in_the_order_heard(visit, lab, ann, first) -> None:
+    with lab.ratings.writing() as connection:
+        connection.execute(answer.update().values(first=first))
     eve = visit.admin()
     told = eve.get("/admin/table/flags?find=too_fast").text
     rating = next(r for r in ratings_of(lab) if page_of(r) in told)
     page = eve.get(page_of(rating)).text
     assert "too_fast" in page
     with lab.ratings.reading() as connection:
-        query = select(pair.c["prompt", "response_a", "response_b"], answer.c["first", "rubric"]).join(answer)
+        query = select(pair.c["prompt", "response_a", "response_b"], answer.c.rubric).join(answer)
         row = connection.execute(query.where(answer.c.rating_id == rating)).one()
-    ordered = (row.response_a, row.response_b) if row.first == "a" else (row.response_b, row.response_a)
+    ordered = (row.response_a, row.response_b) if first == "a" else (row.response_b, row.response_a)
     wanted = [f"/admin/audio/prompt?of={row.prompt}", *(f"/admin/audio/response?of={r}" for r in ordered)]
     places = [page.index(f'src="{source}"') for source in wanted]
     assert places == sorted(places)
