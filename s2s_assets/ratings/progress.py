@@ -10,7 +10,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 import polars as pl
-from sqlalchemy import Select, case, func, select
+from sqlalchemy import Select, case, func, select, true
 
 from s2s_assets.ratings.app_schema import invitation, sitting, task
 from s2s_assets.ratings.schema import answer, assignment, exclusion, pair, rater
@@ -48,14 +48,15 @@ class Pace:
     """None where nothing was voted."""
 
 
-def pairs_progress(store: RatingsStore) -> pl.DataFrame:
-    """Every pair (`PAIRS`), in the order of their names."""
+def pairs_progress(store: RatingsStore, prompt: str | None = None) -> pl.DataFrame:
+    """Every pair (`PAIRS`), or those on one prompt, in the order of their names."""
     states = {"done": "done", "leased": "leased", "problems": "problem"}
     counts = [func.count(assignment.c.id).filter(assignment.c.state == s).label(n) for n, s in states.items()]
     columns = pair.c["pair", "prompt", "config_a", "config_b", "response_a", "response_b", "state", "slots"]
     query = (
         select(*columns, *counts)
         .select_from(pair.outerjoin(assignment, assignment.c.pair_id == pair.c.id))
+        .where(true() if prompt is None else pair.c.prompt == prompt)
         .group_by(pair.c.id)
         .order_by(pair.c.pair)
     )
@@ -173,15 +174,27 @@ def sittings_by(store: RatingsStore, number: int) -> pl.DataFrame:
 
 
 def problems_told(store: RatingsStore) -> pl.DataFrame:
-    """Every technical problem, newest first: when, which, in which recording (`response` is null for a prompt), by whom."""
+    """Every technical problem, newest first: when, which, in which recording, in what kind of task, by whom.
+
+    `response` is null where the recording was the prompt's or a trap's; a gold task's response may be its spoilt twin.
+    """
     joined = task.join(sitting, sitting.c.id == task.c.sitting_id).join(rater, rater.c.id == sitting.c.rater_id)
-    columns = (*task.c["closed_at", "problem", "problem_role", "prompt", "first", "second", "comment"], rater.c.name)
+    told = ("closed_at", "problem", "problem_role", "kind", "prompt", "first", "second", "comment")
+    columns = (*task.c[told], rater.c.name)
     query = select(*columns).select_from(joined).where(task.c.state == "problem").order_by(task.c.id.desc())
-    schema: dict[str, Any] = {"at": _TIME, **dict.fromkeys(("problem", "role", "prompt", "first", "second"), pl.String)}
-    schema |= {"comment": pl.String, "rater": pl.String}
+    names = ("problem", "role", "kind", "prompt", "first", "second", "comment", "rater")
+    schema: dict[str, Any] = {"at": _TIME, **dict.fromkeys(names, pl.String)}
+    of_trap = (pl.col("kind") == "trap") & (pl.col("role") == "second")
     response = pl.coalesce(pl.when(pl.col("role") == role).then(pl.col(role)) for role in ("first", "second"))
     return _frame(store, query, schema).select(
-        "at", "problem", "role", response.alias("response"), "prompt", "rater", "comment"
+        "at",
+        "problem",
+        "role",
+        "kind",
+        pl.when(~of_trap).then(response).alias("response"),
+        "prompt",
+        "rater",
+        "comment",
     )
 
 

@@ -1,4 +1,4 @@
-"""All that is known of one rater, one response or one rating: answers, controls, flags, problems, and what was decided about them."""
+"""All that is known of one rater, prompt, response or rating: answers, controls, flags, problems, and what was decided about them."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -8,7 +8,7 @@ import polars as pl
 from sqlalchemy import or_, select
 
 from s2s_assets.ratings.exclude import Scope
-from s2s_assets.ratings.progress import problems_told
+from s2s_assets.ratings.progress import pairs_progress, problems_told, progress_by
 from s2s_assets.ratings.quality_controls import judged_controls
 from s2s_assets.ratings.replies import controls_table
 from s2s_assets.ratings.schema import exclusion, media, pair, rater
@@ -72,6 +72,18 @@ class ResponseRecord:
 
 
 @dataclass(frozen=True)
+class PromptRecord:
+    """One prompt."""
+
+    prompt: str
+    blob: str | None
+    duration_s: float | None
+    responses: pl.DataFrame
+    """`response`, `config`, and the counts of `progress_by`, of open pairs."""
+    problems: pl.DataFrame
+
+
+@dataclass(frozen=True)
 class RatingRecord:
     """One rating: a rater's answer to one question about a pair."""
 
@@ -129,6 +141,25 @@ def rater_record(store: RatingsStore, look: Look, rules: Cleaning, name: str) ->
             *("prompt", "rubric", "config_a", "config_b", "score", "screen_value"),
             *("submitted_at", "flags", "excluded_by"),
         ),
+    )
+
+
+def prompt_record(store: RatingsStore, prompt: str) -> PromptRecord | None:
+    """What is known of a prompt; None where no pair is about it."""
+    pairs = pairs_progress(store, prompt)
+    if pairs.is_empty():
+        return None
+    with store.reading() as connection:
+        mine = (media.c.kind == "prompt") & (media.c.subject == prompt)
+        heard = connection.execute(select(*media.c["blob", "duration_s"]).where(mine)).first()
+    configs = pl.concat(pairs.select(response=f"response_{side}", config=f"config_{side}") for side in "ab").unique()
+    problems = problems_told(store)
+    return PromptRecord(
+        prompt,
+        None if heard is None else heard.blob,
+        None if heard is None else heard.duration_s,
+        configs.join(progress_by(pairs, "response"), on="response").sort("config"),
+        problems.filter((pl.col("prompt") == prompt) & (pl.col("role") == "prompt")),
     )
 
 

@@ -14,6 +14,7 @@ from s2s_assets.ratings.progress import (
     raters_progress,
     totals,
 )
+from s2s_assets.ratings.records import prompt_record
 
 
 @pytest.fixture
@@ -86,3 +87,15 @@ def test_an_empty_database_has_empty_tables(ratings, clock) -> None:
     assert raters_progress(ratings).is_empty()
     invite(ratings, clock(), label="nobody came")
     assert invitations_use(ratings).select("label", "sessions", "raters", "done").rows() == [("nobody came", 0, 0, 0)]
+
+
+def test_one_prompts_pairs_are_those_of_the_whole(planned, clock, rng) -> None:
+    some_votes(planned, clock, rng, 5)
+    whole = pairs_progress(planned)
+    assert pairs_progress(planned, "p1").equals(whole.filter(prompt="p1"))
+    assert pairs_progress(planned, "none").is_empty()
+    record = prompt_record(planned, "p1")
+    assert record is not None
+    assert record.responses["slots"].sum() == 2 * whole.filter(prompt="p1")["slots"].sum()
+    assert record.responses.select("config", "response").rows() == [(f"m{k}|v|none", f"r-1-{k}") for k in range(4)]
+    assert prompt_record(planned, "none") is None

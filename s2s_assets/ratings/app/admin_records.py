@@ -1,4 +1,4 @@
-"""The admin pages of one rater, one response and one rating, with their sounds, and what is decided about them."""
+"""The admin pages of one rater, prompt, response or rating, with their sounds, and what is decided about them."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, get_args
@@ -14,7 +14,7 @@ from s2s_assets.ratings.app.admin_tables import arrange, leads
 from s2s_assets.ratings.app.context import AppContext, Context, Form, RefusedError, see_other
 from s2s_assets.ratings.exclude import Scope, exclude, restore
 from s2s_assets.ratings.quality import QUALITY_VERSION
-from s2s_assets.ratings.records import Decision, rater_record, rating_record, response_record
+from s2s_assets.ratings.records import Decision, prompt_record, rater_record, rating_record, response_record
 from s2s_assets.ratings.schema import media
 from s2s_assets.study import RatingsError
 
@@ -31,6 +31,22 @@ def one_rater(request: Request, context: AppContext, admin: CurrentAdmin) -> Res
 def one_response(request: Request, context: AppContext, admin: CurrentAdmin) -> Response:
     """All about one response, with its sound."""
     return _response_page(context, admin, request.query_params, None)
+
+
+@router.get("/prompt")
+def one_prompt(request: Request, context: AppContext, admin: CurrentAdmin) -> Response:
+    """All about one prompt, with its sound."""
+    asked = request.query_params
+    found = prompt_record(context.store, asked.get("id", ""))
+    if found is None:
+        raise RefusedError(404, "no_page")
+    values = {
+        "record": found,
+        "script": context.desk.scripts.get(found.prompt),
+        "table": arrange(found.responses, asked, "config"),
+        "keep": {"id": found.prompt},
+    }
+    return admin_page(context, admin, "admin_prompt", "prompts", values)
 
 
 @router.get("/rating")

@@ -22,6 +22,7 @@ from s2s_assets.ratings.verdicts import verdicts_in_force
 ROWS = 100
 LINKS = {
     "invitation": "/admin/invitation?id=",
+    "prompt": "/admin/prompt?id=",
     "rater": "/admin/rater?name=",
     "rating": "/admin/rating?id=",
     "script": "/admin/script?name=",
@@ -148,7 +149,9 @@ def _flags(context: Context) -> pl.DataFrame:
 
 TABLES: Mapping[str, TableOf] = {
     "configs": TableOf("Configs", "A pair counts for both of its configs.", _by("config"), "open", descending=True),
-    "prompts": TableOf("Prompts", "Slots of open pairs.", _by("prompt"), "open", descending=True),
+    "prompts": TableOf(
+        "Prompts", "Slots of open pairs. Listen to one by its id.", _by("prompt"), "open", descending=True
+    ),
     "pairs": TableOf("Pairs", "Two reported problems hold a pair back.", _pairs, "open", descending=True),
     "responses": TableOf("Responses", "Listen to one by its id.", _by("response"), "problems", descending=True),
     "raters": TableOf(

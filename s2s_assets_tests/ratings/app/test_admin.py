@@ -18,7 +18,7 @@ from s2s_assets.ratings.app.context import Context
 from s2s_assets.ratings.app.main import create_app
 from s2s_assets.ratings.app_schema import task
 from s2s_assets.ratings.exclude import live_targets
-from s2s_assets.ratings.progress import pairs_progress
+from s2s_assets.ratings.progress import pairs_progress, problems_told
 from s2s_assets.ratings.records import rater_record
 from s2s_assets.ratings.schema import exclusion, media
 from s2s_assets.study import Cleaning
@@ -32,6 +32,7 @@ PAGES = [
     *(f"/admin/table/{name}" for name in TABLES),
     "/admin/rater?name=x",
     "/admin/rating?id=x",
+    "/admin/prompt?id=p0",
     "/admin/invitation?id=1",
     "/admin/response?id=r-0-v",
     "/admin/audio/response?of=r-0-v",
@@ -87,7 +88,7 @@ def test_every_page_is_there_for_admins_with_strict_headers(visit, clock) -> Non
     ann = visit().train()
     ann.do_all()
     eve = visit.admin()
-    for page in [*PAGES[:-5], f"/admin/rater?name={ann.rater}", *PAGES[-3:]]:
+    for page in [*PAGES[:-6], f"/admin/rater?name={ann.rater}", *PAGES[-4:]]:
         answer = eve.get(page)
         assert answer.status_code == 200, page
         assert "no-store" in answer.headers["cache-control"]
@@ -99,6 +100,7 @@ def test_every_page_is_there_for_admins_with_strict_headers(visit, clock) -> Non
         "/admin/table/none",
         "/admin/rater?name=none",
         "/admin/rating?id=none",
+        "/admin/prompt?id=none",
         "/admin/invitation?id=99",
         "/admin/invitation?id=x",
         "/admin/response?id=none",
@@ -209,6 +211,37 @@ def test_a_response_is_heard_and_withdrawn(visit, lab, clock) -> None:
     assert "void" in set(pairs_progress(lab.ratings)["state"])
     with lab.ratings.reading() as connection:
         assert shown_now.first in live_targets(connection, "response")
+
+
+def test_a_prompt_is_heard_where_it_is_reported(visit, lab) -> None:
+    ann = visit().train()
+    with lab.ratings.reading() as connection:
+        name = connection.execute(select(task.c.prompt).where(task.c.state == "open")).scalar_one()
+    ann.post("/problem", nonce=ann.nonce, problem="broken", role="prompt", comment="it hums")
+    eve = visit.admin()
+    assert f'href="/admin/prompt?id={name}"' in eve.get("/admin/table/problems").text
+    told = eve.get(f"/admin/prompt?id={name}").text
+    assert "it hums" in told
+    assert f"say {name[1:]}" in told
+    (source,) = re.findall(r'src="(/admin/audio/prompt[^"]+)"', told)
+    assert eve.get(source).content[:4] == b"fLaC"
+    assert sorted(re.findall(r'href="/admin/response\?id=([^"]+)"', told)) == [f"r-{name[1:]}-{v}" for v in "vwxy"]
+    other = next(f"p{k}" for k in range(6) if f"p{k}" != name)
+    assert "it hums" not in eve.get(f"/admin/prompt?id={other}").text
+
+
+def test_a_problem_with_a_trap_is_no_responses(visit, lab) -> None:
+    ann = visit().train()
+    ann.post("/problem", nonce=ann.nonce, problem="broken", role="second")
+    (told,) = problems_told(lab.ratings).iter_rows(named=True)
+    assert (told["kind"], told["role"]) == ("pair", "second")
+    assert told["response"].startswith("r-")
+    with lab.ratings.writing() as connection:
+        ended = task.c.state == "problem"
+        connection.execute(task.update().where(ended).values(kind="trap", second="trap traps/choose_b.flac"))
+    (told,) = problems_told(lab.ratings).iter_rows(named=True)
+    assert (told["kind"], told["response"]) == ("trap", None)
+    assert visit.admin().get("/admin/table/problems").status_code == 200
 
 
 def test_the_overview_counts_and_says_when_the_store_fails(visit, lab, clock) -> None:

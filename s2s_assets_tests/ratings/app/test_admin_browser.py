@@ -129,6 +129,8 @@ def test_every_admin_page_is_accessible_and_fits(make_lab, browser, axe, clock, 
         page.evaluate("() => document.querySelectorAll('audio')[1].play()")
         page.wait_for_function(PLAYED)
         look("response")
+        page.click("dd a[href*='/admin/prompt?']")
+        look("prompt")
         page.goto(f"{server.address}/admin/table/flags?find=too_fast")
         page.click("td a[href*='/admin/rating?']")
         assert page.locator("audio").count() == 3
