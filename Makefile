@@ -41,9 +41,11 @@ fix: $(DEV) ## format, and repair what the linter can repair
 	$(BIN)/ruff check --fix .
 
 .PHONY: bench
-bench: $(DEV) ## time exchanges against an emulator, then the ranking beside its peers on up to 10 million ratings; LARGE=1: and a database of 2 million answers
+bench: $(DEV) system ## time exchanges, the ranking beside its peers, handing out, and 200 raters at once; LARGE=1: and a database of 2 million answers
 	$(BIN)/python s2s_assets_tests/bench_exchange.py
 	$(BIN)/python s2s_assets_tests/bench.py --large
+	$(BIN)/python s2s_assets_tests/bench_handing.py
+	$(BIN)/python s2s_assets_tests/bench_load.py
 	test -z "$(LARGE)" || $(BIN)/python s2s_assets_tests/bench_ratings.py
 
 .PHONY: docs

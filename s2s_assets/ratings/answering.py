@@ -21,7 +21,7 @@ from s2s_assets.ratings.app_schema import reply, sitting, task
 from s2s_assets.ratings.controls import as_expected
 from s2s_assets.ratings.handing import Desk
 from s2s_assets.ratings.heard import Played, note_played
-from s2s_assets.ratings.leases import give_back, heartbeat
+from s2s_assets.ratings.leases import extend, give_back
 from s2s_assets.ratings.mos import LEASE
 from s2s_assets.ratings.shown import answered, close_task, task_of
 from s2s_assets.ratings.sittings import Sitting, told, trained
@@ -113,9 +113,9 @@ def beat(
         if row.kind == "mos":
             connection.execute(task.update().where(task.c.id == row.id).values(expires_at=now + LEASE))
             return missing, now + LEASE
-    if row.kind != "pair":
-        return missing, None
-    expires_at = heartbeat(desk.store, nonce, desk.clock, desk.rules)
+        if row.kind != "pair":
+            return missing, None
+        expires_at = extend(connection, nonce, desk.clock, desk.rules)
     return None if expires_at is None else (missing, expires_at)
 
 

@@ -87,15 +87,19 @@ _TOLD = (
 
 def heartbeat(store: RatingsStore, nonce: str, clock: Clock = utc_now, rules: Handout | None = None) -> datetime | None:
     """Extend a lease that still runs, as playing does; its new end, or None where it has ended."""
-    rules = rules or Handout()
     with store.writing() as connection:
-        now = clock()
-        running = (assignment.c.nonce == nonce) & (assignment.c.state == "leased") & (assignment.c.expires_at >= now)
-        row = connection.execute(select(assignment.c.pair_id).where(running).with_for_update(key_share=True)).first()
-        if row is None:
-            return None
-        expires_at = now + _lease_time(connection, row.pair_id, rules)
-        connection.execute(assignment.update().where(running).values(expires_at=expires_at))
+        return extend(connection, nonce, clock, rules or Handout())
+
+
+def extend(connection: Connection, nonce: str, clock: Clock, rules: Handout) -> datetime | None:
+    """`heartbeat` inside a writing transaction that does more."""
+    now = clock()
+    running = (assignment.c.nonce == nonce) & (assignment.c.state == "leased") & (assignment.c.expires_at >= now)
+    row = connection.execute(select(assignment.c.pair_id).where(running).with_for_update(key_share=True)).first()
+    if row is None:
+        return None
+    expires_at = now + _lease_time(connection, row.pair_id, rules)
+    connection.execute(assignment.update().where(running).values(expires_at=expires_at))
     return expires_at
 
 

@@ -16,6 +16,7 @@ from sqlalchemy.exc import ArgumentError
 from s2s_assets.study import InputError
 
 _BUSY_TIMEOUT_MS = 30_000
+_POOL = 20
 _TRY_EVERY_S = 0.01
 _POSTGRES = {"postgres", "postgresql", "postgresql+psycopg2"}
 _SQLITE = {"sqlite", "sqlite+pysqlite"}
@@ -53,6 +54,8 @@ def _postgres(url: URL) -> Engine:
     return create_engine(
         url.set(drivername="postgresql+psycopg2"),
         pool_pre_ping=True,
+        # a crowd comes and goes: connections beyond the pool's size would be made anew each time
+        pool_size=_POOL,
         connect_args={"connect_timeout": 10, "options": "-c timezone=UTC"},
     )
 
