@@ -32,7 +32,14 @@ from s2s_assets.responses import (
     wanted_responses,
 )
 from s2s_assets.responses import response_audio as make_response_audio
-from s2s_assets.responses.checks import AUDIO_SPECS, RESPONSES_SPECS, coverage, playable, retried_share
+from s2s_assets.responses.checks import (
+    AUDIO_SPECS,
+    RESPONSES_SPECS,
+    coverage,
+    loudness_on_target,
+    playable,
+    retried_share,
+)
 from s2s_assets.storage import Table
 from s2s_assets.study import digest, plural
 
@@ -174,13 +181,15 @@ def response_audio(
     context: dg.AssetExecutionContext, study: StudyResource, responses: Table | None
 ) -> Generator[StageEvent, None, None]:
     """What raters hear of a config: one channel, one rate, one loudness, whatever the provider sent."""
+    folder = study.folder()
+    target = folder.study.audio
+    audio_checks = [playable(), loudness_on_target(target.target_lufs)]
     if responses is None:
         why = f"{context.partition_key} has no responses, and gets none in this study"
-        yield playable().skipped(why)
+        yield from (check.skipped(why) for check in audio_checks)
         yield from leave_out(context, why)
         return
-    folder = study.folder()
-    store, key, target = study.store(folder.study), context.partition_key, folder.study.audio
+    store, key = study.store(folder.study), context.partition_key
     recipe = f"audio {digest([METHOD_VERSION, target.model_dump(mode='json')])}"
     head = store.head("response_audio", key)
     same_recipe = head is not None and store.memo("response_audio", key, f"{recipe} {head}") is not None
@@ -198,7 +207,7 @@ def response_audio(
         inputs={"responses": responses},
         settings=target.model_dump(mode="json"),
         compute=compute,
-        checks=[playable()],
+        checks=audio_checks,
         describe=lambda frame: _describe_audio(frame, responses.frame, counts),
         partition=key,
     )

@@ -24,7 +24,14 @@ AUDIO_SPECS = [
     dg.AssetCheckSpec(
         "playable", asset="response_audio", partitions_def=CONFIGS, description="every response can be played"
     ),
+    dg.AssetCheckSpec(
+        "loudness_on_target",
+        asset="response_audio",
+        partitions_def=CONFIGS,
+        description="every response is heard within 0.5 LU of the target",
+    ),
 ]
+MAX_OFF_LU = 0.5
 
 
 def coverage(fail_on_error: float, stopped: str | None = None) -> Check:
@@ -75,3 +82,20 @@ def playable() -> Check:
         return refused.is_empty(), words, {"refused": refused.height}
 
     return Check("playable", blocking=False, evaluate=evaluate)
+
+
+def loudness_on_target(target_lufs: float) -> Check:
+    """Warning: no response is heard softer than the others, as one whose peaks the ceiling holds down is."""
+
+    def evaluate(frame: pl.DataFrame) -> tuple[bool, str, dict[str, Any]]:
+        heard = frame.filter(pl.col("status") == "ok").with_columns(
+            off_lu=(pl.col("loudness_lufs") - target_lufs).abs()
+        )
+        off = heard.filter(pl.col("off_lu") > MAX_OFF_LU).sort("off_lu", "prompt", descending=[True, False])
+        words = f"{heard.height - off.height} of {heard.height} responses are within {MAX_OFF_LU} LU of {target_lufs:g} LUFS"
+        if off.height:
+            prompt, off_lu = off.select("prompt", "off_lu").row(0)
+            words = f"{words}; peaks hold down the others, {prompt} by {off_lu:.1f} LU"
+        return off.is_empty(), words, {"off": off.height}
+
+    return Check("loudness_on_target", blocking=False, evaluate=evaluate)

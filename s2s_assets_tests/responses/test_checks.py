@@ -3,8 +3,8 @@
 import polars as pl
 import pytest
 
-from s2s_assets.responses import RESPONSES
-from s2s_assets.responses.checks import coverage, retried_share
+from s2s_assets.responses import RESPONSE_AUDIO, RESPONSES
+from s2s_assets.responses.checks import coverage, loudness_on_target, retried_share
 
 
 def _responses(*ends: tuple[str, int]) -> pl.DataFrame:
@@ -47,3 +47,16 @@ def test_more_than_a_tenth_of_retried_answers_is_a_warning() -> None:
     assert retried_share().evaluate(_responses(*[OK] * 9, ("ok", 2)))[0] is True
     assert retried_share().evaluate(_responses(*[OK] * 8, ("ok", 2)))[0] is False
     assert retried_share().evaluate(_responses(*[OK] * 9, TIMEOUT))[0] is True, "only answers count"
+
+
+def test_what_the_ceiling_holds_down_is_a_warning() -> None:
+    rows = [("p1", "ok", -23.0), ("p2", "ok", -23.4), ("p3", "ok", -35.8), ("p4", "ok", -24.0), ("p5", "refused", None)]
+    frame = pl.DataFrame(
+        [dict.fromkeys(RESPONSE_AUDIO) | {"prompt": p, "status": s, "loudness_lufs": lufs} for p, s, lufs in rows],
+        schema=RESPONSE_AUDIO,
+        orient="row",
+    )
+    words = "2 of 4 responses are within 0.5 LU of -23 LUFS; peaks hold down the others, p3 by 12.8 LU"
+    assert loudness_on_target(-23).evaluate(frame)[:2] == (False, words)
+    level = frame.filter(pl.col("prompt").is_in(["p1", "p2", "p5"]))
+    assert loudness_on_target(-23).evaluate(level)[:2] == (True, "2 of 2 responses are within 0.5 LU of -23 LUFS")
