@@ -66,8 +66,8 @@ def collect_all(driver: Driver, keys: list[str]) -> dict[str, str]:
     return failed
 
 
-def collect_one(driver: Driver, study: Study, partition: str) -> None:
-    """Materialize one config's partition.
+def collect_one(driver: Driver, resource: StudyResource, study: Study, partition: str) -> None:
+    """Materialize one config's partition, and the prompts before it where there are none yet.
 
     Raises:
         InputError: no such config in the study.
@@ -77,6 +77,8 @@ def collect_one(driver: Driver, study: Study, partition: str) -> None:
     if study.config(key) is None:
         known = ", ".join(str(c.key) for c in study.active_configs)
         raise InputError(f"--partition {key!r} is no config of study {study.study}; expected one of {known}")
+    if resource.store(study).head("normalized_audio", None) is None:
+        driver.run_job("prepare")
     driver.instance.add_dynamic_partitions(CONFIG_SET, [key])
     driver.run_job("collect", partition=key)
     say(f"{key}: responses collected")
@@ -112,7 +114,7 @@ def materialize(partition: str | None) -> None:
         driver = Driver(defs, instance)
         claim_state(resource, driver, study)
         if partition is not None:
-            collect_one(driver, study, partition)
+            collect_one(driver, resource, study, partition)
         else:
             materialize_all(driver, study)
             people.print(f"  draft  {click.format_filename(resource.settings.home / 'draft' / 'index.html')}")

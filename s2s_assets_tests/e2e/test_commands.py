@@ -80,6 +80,13 @@ def test_materialize_of_one_partition_sends_only_that(at_home):
     assert at_home.speaker.asked == {("gold", "ann"): 4}
 
 
+def test_materialize_of_one_partition_of_a_fresh_study_makes_its_prompts(at_home):
+    result = run("materialize", "--partition", "red|bob|none")
+    assert result.exit_code == 0, result.stderr
+    assert at_home.speaker.asked == {("red", "bob"): 4}
+    assert at_home.frame("responses", "red|bob|none").height == 4
+
+
 def test_materialize_refuses_a_partition_that_is_not_the_studys(at_home):
     result = run("materialize", "--partition", "silver|ann|none")
     assert result.exit_code == 2
