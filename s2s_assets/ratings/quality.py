@@ -68,7 +68,7 @@ from s2s_assets.ratings.quality_raters import rater_measures
 from s2s_assets.ratings.quality_tasks import HEARD, task_measures
 from s2s_assets.study import Cleaning, Floats
 
-QUALITY_VERSION = "quality-2"
+QUALITY_VERSION = "quality-3"
 """Version of the rules and measures; moves with every change of them."""
 RATER_QUALITY = pl.Schema(
     {

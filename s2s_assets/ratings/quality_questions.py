@@ -3,7 +3,8 @@
 Over the tasks (a rater on a pair) in which both were asked, two questions have the share of equal scores, `same_share`, and
 their correlation. One that is 1 on nearly every pair is answered by copying the other. `loading` is a question's
 correlation with the first principal component of all, from the matrix of the pairwise correlations; `first_factor_share`
-is that component's share of their variance.
+is that component's share of their variance. Questions that are gated may never meet in a task; of these the ones that meet
+the fewest others are left out of the component, one after another, until every two that remain have a correlation.
 """
 
 import itertools
@@ -52,11 +53,20 @@ def _uncentred(one: Floats, other: Floats) -> float | None:
 
 
 def _factor(names: list[str], correlations: Floats, tasks: int) -> Iterator[Measure]:
-    if len(names) < 2 or np.isnan(correlations).any():
+    kept = _meeting(correlations)
+    if len(kept) < 2:
         return
-    values, vectors = np.linalg.eigh(correlations)
+    values, vectors = np.linalg.eigh(correlations[np.ix_(kept, kept)])
     loadings = vectors[:, -1] * np.sqrt(values[-1])
     loadings *= np.sign(loadings.sum()) or 1.0
-    yield Measure("study", ALL, "first_factor_share", float(values[-1] / len(names)), tasks)
-    for name, loading in zip(names, loadings, strict=True):
-        yield Measure("rubric", name, "loading", float(loading), tasks)
+    yield Measure("study", ALL, "first_factor_share", float(values[-1] / len(kept)), tasks)
+    for k, loading in zip(kept, loadings, strict=True):
+        yield Measure("rubric", names[k], "loading", float(loading), tasks)
+
+
+def _meeting(correlations: Floats) -> list[int]:
+    """Questions of which every two have a correlation; of several that lack as many others the first is left out."""
+    kept = list(range(len(correlations)))
+    while np.isnan(found := correlations[np.ix_(kept, kept)]).any():
+        kept.pop(int(np.isnan(found).sum(axis=0).argmax()))
+    return kept

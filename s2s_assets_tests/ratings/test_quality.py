@@ -325,6 +325,24 @@ def test_questions_answered_as_one_are_reported() -> None:
     assert measure(table, "study", "all", "first_factor_share")["value"] > 0.5
 
 
+def test_gated_questions_that_never_meet_leave_the_others_their_loadings() -> None:
+    frame = table_of()
+    half = pl.col("prompt").str.slice(1).cast(pl.Int64) % 2 == 0
+    gated = [
+        frame.filter(pl.col("rubric") == "delivery", keep).with_columns(
+            rubric=pl.lit(name), rating_id=pl.format("{}-" + name, "rating_id")
+        )
+        for name, keep in (("even", half), ("odd", ~half))
+    ]
+    table = rater_quality_table(pl.concat([frame, *gated]))
+    met = measure(table, "questions", "even | odd", "correlation")
+    assert (met["value"], met["n"]) == (None, 0)
+    loaded = table.filter(measure="loading").sort("name")
+    assert loaded["name"].to_list() == ["delivery", "naturalness", "odd", "overall"]
+    without = rater_quality_table(pl.concat([frame, gated[1]])).filter(measure="loading").sort("name")
+    assert loaded["value"].to_list() == pytest.approx(without["value"].to_list(), abs=1e-12)
+
+
 answers_of = st.lists(
     st.tuples(
         st.sampled_from("rst"), st.integers(0, 3), st.sampled_from(["m0", "m1", "m2"]), st.sampled_from(["overall", "q"]),

@@ -15,6 +15,8 @@ from s2s_assets.ratings.quality_report import agreement_report, alike_report, on
 from s2s_assets.ratings.watch_charts import order_chart, raters_chart, scores_chart, votes_chart
 
 router = APIRouter(prefix="/admin", dependencies=[Depends(admin_of)])
+_ALIKE = 12
+"""Pairs of questions that the page shows, the most alike; the table `rater_quality` has them all."""
 
 
 @router.get("")
@@ -63,13 +65,15 @@ def quality(request: Request, context: AppContext, admin: CurrentAdmin) -> Respo
         "Order effect": order_chart(look.quality),
         "Raters": raters_chart(look.quality),
     }
+    alike = alike_report(look.quality)
     values = {
         "look": look,
         "charts": {name: Markup(svg) for name, svg in charts.items()},  # noqa: S704 - drawing escapes every name
         "rubrics": rubrics,
         "rubric": chosen,
         "agreement": agreement_report(look.quality).to_dicts(),
-        "alike": alike_report(look.quality).to_dicts(),
+        "alike": alike.head(_ALIKE).to_dicts(),
+        "questions_pairs": alike.height,
         "one_opinion": one_opinion(look.quality),
         "raters": arrange(raters_report(look.quality), asked, "share", descending=True),
         "keep": {"rubric": chosen},
