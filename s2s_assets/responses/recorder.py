@@ -121,6 +121,13 @@ class Recorder:
             self.mark("last_audio")
             self.arrivals.append((self.now_ms(), len(pcm)))
 
+    def take_back(self, item: Item) -> None:
+        """The provider has broken an item off for another one: what came of it was provisional, and no milestone."""
+        item.provisional = True
+        self.arrivals.clear()
+        for milestone in ("first_event", "first_audio", "last_audio"):
+            self._marks.pop(milestone, None)
+
     @property
     def final(self) -> bytes:
         """Final audio in the order of the items."""

@@ -59,7 +59,7 @@ class Request:
     providers: Mapping[str, str]
     """Stage → whose limits a request of that stage counts against."""
     keys: Mapping[str, str] = field(default_factory=dict, repr=False)
-    """Stage → secret; a stage without a key is absent."""
+    """Stage → secret, and variable → secret where requests are signed with more than one; what is not set is absent."""
     terms: Terms = Terms()
 
 

@@ -6,10 +6,11 @@ anything is sent.
 """
 
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
 from s2s_assets.responses.providers import adapter
 from s2s_assets.responses.providers.addresses import is_address
+from s2s_assets.responses.providers.base import StageSpec
 from s2s_assets.responses.records import Request, Terms
 from s2s_assets.study import Config, Exchange, StudyError
 
@@ -49,7 +50,7 @@ def resolve(
         thinking=config.thinking,
         addresses={s: _address(config, s, spec.url, base_url, environ) for s, spec in kind.stages.items()},
         providers=stage_providers(config),
-        keys={s: _variable(config, "key_env", v, environ) for s in kind.stages if (v := _of(model.key_env, s))},
+        keys={name: key for s, spec in kind.stages.items() for name, key in _keys(config, s, spec, environ)},
         terms=_terms(exchange),
     )
 
@@ -66,6 +67,15 @@ def _terms(exchange: Exchange) -> Terms:
 def _of(given: PerStage, stage: str) -> str | None:
     """The value for a stage: one text is for all of them."""
     return given.get(stage) if isinstance(given, Mapping) else given
+
+
+def _keys(config: Config, stage: str, spec: StageSpec, environ: Mapping[str, str]) -> Iterator[tuple[str, str]]:
+    """The stage's key by its name, further secrets by their variables'."""
+    if named := _of(config.model.key_env, stage) or spec.key_env:
+        yield stage, _variable(config, "key_env", named, environ)
+    for name, needed in spec.secrets.items():
+        if needed or environ.get(name, "").strip():
+            yield name, _variable(config, "a secret", name, environ)
 
 
 def _address(config: Config, stage: str, usual: str, base_url: PerStage, environ: Mapping[str, str]) -> str:

@@ -1,6 +1,7 @@
 """An emulator by hand: `python -m s2s_assets_tests.emulators openai --port 8701 --scenario plain`.
 
-`--scenario help` lists what a protocol's emulator can do. `cascade` is `elevenlabs` and `openai_responses` on one port.
+`--scenario help` lists what a protocol's emulator can do. `cascade` is `elevenlabs` and `openai_responses` on one port;
+`nova` says after `ready` which certificate to trust.
 """
 
 import argparse
@@ -12,8 +13,10 @@ from s2s_assets_tests.emulators.cascade import CascadeEmulator
 from s2s_assets_tests.emulators.dashscope import DashScopeEmulator
 from s2s_assets_tests.emulators.elevenlabs import ElevenLabsEmulator
 from s2s_assets_tests.emulators.gemini import GeminiEmulator
+from s2s_assets_tests.emulators.nova import NovaEmulator
 from s2s_assets_tests.emulators.openai import OpenAIEmulator
 from s2s_assets_tests.emulators.openai_responses import ResponsesEmulator
+from s2s_assets_tests.emulators.tls import authority
 from s2s_assets_tests.emulators.vllm_omni import VllmOmniEmulator
 from s2s_assets_tests.emulators.xai import XaiEmulator
 
@@ -26,12 +29,15 @@ EMULATORS: dict[str, Any] = {
     "elevenlabs": ElevenLabsEmulator,
     "openai_responses": ResponsesEmulator,
     "cascade": CascadeEmulator,
+    "nova": NovaEmulator,
 }
 
 
 async def serve(protocol: str, scenario: str, port: int) -> None:
     async with EMULATORS[protocol](scenario, port=port) as emulator:
         print(f"ready {emulator.url}", flush=True)
+        if emulator.url.startswith("https:"):
+            print(f"trust it by AWS_CA_BUNDLE={authority()}", flush=True)
         await asyncio.Event().wait()
 
 

@@ -1,12 +1,16 @@
 """A TLS front for an emulator, for clients that speak nothing else; its certificate is made for the occasion."""
 
 import asyncio
+import atexit
 import datetime as dt
 import ipaddress
+import shutil
 import ssl
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
+from functools import cache
 from pathlib import Path
+from tempfile import mkdtemp
 from urllib.parse import urlsplit
 
 from cryptography import x509
@@ -42,6 +46,23 @@ async def _copy(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> N
             writer.write(data)
             await writer.drain()
     writer.close()
+
+
+@cache
+def certificate() -> Path:
+    """Key and certificate for this process's emulators, in a folder that goes with it."""
+    folder = Path(mkdtemp(prefix="s2s-emulator-"))
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    return self_signed(folder)
+
+
+@cache
+def authority() -> Path:
+    """That certificate alone, for clients to trust."""
+    path = certificate().with_name("authority.pem")
+    chain = x509.load_pem_x509_certificates(certificate().read_bytes())
+    path.write_bytes(b"".join(link.public_bytes(serialization.Encoding.PEM) for link in chain))
+    return path
 
 
 def self_signed(folder: Path) -> Path:

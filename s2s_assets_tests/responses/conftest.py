@@ -1,7 +1,7 @@
 """Requests, prompts and studies for exchanges with emulators on loopback."""
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import polars as pl
@@ -13,11 +13,20 @@ from s2s_assets.storage import StudyStore
 from s2s_assets.study import Config, ConfigKey, Model, Voice
 from s2s_assets_tests.emulators.cascade import CascadeEmulator
 from s2s_assets_tests.emulators.openai import OpenAIEmulator
+from s2s_assets_tests.emulators.tls import authority
 from s2s_assets_tests.emulators.voices import speech
 
 KEY = "sk-planted-0123456789abcdef"
 QUICK = Terms(pace=0, connect_timeout_s=5, first_event_timeout_s=5, idle_timeout_s=5, grace_s=0.2)
 IMPATIENT = Terms(pace=0, connect_timeout_s=0.15, first_event_timeout_s=0.15, idle_timeout_s=0.15, grace_s=0.05)
+
+
+@pytest.fixture(autouse=True, scope="session")
+def trusted_emulators() -> Iterator[None]:
+    """Amazon's SDK trusts the certificate of this process's emulators."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("AWS_CA_BUNDLE", str(authority()))
+        yield
 
 
 @pytest.fixture

@@ -7,15 +7,21 @@ what a service calls a failure in its own words, `cannot` why a scenario, or the
 import asyncio
 import io
 import wave
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+import pytest
+from _pytest.mark import ParameterSet
+
 from s2s_assets.responses import Outcome, Prompt, Request, Terms, exchange
 from s2s_assets.responses.providers import ADAPTERS
+from s2s_assets.responses.providers.conversation import ConversationAdapter
+from s2s_assets.responses.providers.websocket import WebsocketAdapter
 from s2s_assets_tests.emulators.cascade import CascadeEmulator
 from s2s_assets_tests.emulators.dashscope import DashScopeEmulator
 from s2s_assets_tests.emulators.gemini import GeminiEmulator
+from s2s_assets_tests.emulators.nova import NovaEmulator
 from s2s_assets_tests.emulators.openai import OpenAIEmulator
 from s2s_assets_tests.emulators.vllm_omni import VllmOmniEmulator
 from s2s_assets_tests.emulators.voices import FINAL, item, speech
@@ -52,7 +58,18 @@ class Party:
     @property
     def is_websocket(self) -> bool:
         """Whether the turn is sent over a websocket."""
-        return "realtime" in ADAPTERS[self.adapter].stages
+        return issubclass(ADAPTERS[self.adapter], WebsocketAdapter)
+
+    @property
+    def is_conversation(self) -> bool:
+        """Whether configuring, the prompt and the answer are messages of their own."""
+        return issubclass(ADAPTERS[self.adapter], ConversationAdapter)
+
+    @property
+    def marks(self) -> tuple[pytest.MarkDecorator, ...]:
+        """A skip where this installation lacks what the adapter needs."""
+        missing = ADAPTERS[self.adapter].missing()
+        return (pytest.mark.skip(reason=missing),) if missing else ()
 
     def request(self, url: str, terms: Terms = PATIENT, key: str = KEY, **settings: Any) -> Request:
         """A request at an address."""
@@ -66,7 +83,7 @@ class Party:
             thinking=self.thinking,
             addresses=dict.fromkeys(stages, url),
             providers=dict.fromkeys(stages, "test"),
-            keys=dict.fromkeys(stages, key) if key else {},
+            keys=dict.fromkeys([*stages, *(s for spec in stages.values() for s in spec.secrets)], key) if key else {},
             terms=terms,
         )
 
@@ -76,7 +93,7 @@ class Party:
             case "connection_timeout" | "configuration_timeout":
                 return replace(PATIENT, connect_timeout_s=0.5)
             case "first_event_timeout" | "no_speech_detected":
-                connect_s = PATIENT.connect_timeout_s if self.is_websocket else 0.5
+                connect_s = PATIENT.connect_timeout_s if self.is_conversation else 0.5
                 return replace(PATIENT, connect_timeout_s=connect_s, first_event_timeout_s=0.2)
             case "next_event_timeout":
                 return replace(PATIENT, idle_timeout_s=0.2)
@@ -210,4 +227,24 @@ CASCADE = Party(
         "never_configured": "three requests, nothing to configure",
     },
 )
-PARTIES = (OPENAI, COMPATIBLE, XAI, GEMINI, QWEN, VLLM_OMNI, CASCADE)
+NOVA = Party(
+    "nova_sonic",
+    NovaEmulator,
+    "tiffany",
+    {"model": "amazon.nova-2-sonic-v1:0", "region": "eu-north-1"},
+    plays={"close_mid_audio": "ends_amid"},
+    codes={"rate_limited": "throttling", "http_401": "unrecognized_client", "http_429": "throttling"},
+    cannot={
+        **_NO_MARK,
+        "incomplete": "an answer that is cut at the token limit ends like any other",
+        "content_filter": "the service has no word for it",
+        "model_reported": "the service does not say which model answers",
+        "never_configured": "nothing acknowledges the configuration",
+    },
+)
+PARTIES = (OPENAI, COMPATIBLE, XAI, GEMINI, QWEN, VLLM_OMNI, CASCADE, NOVA)
+
+
+def each(parties: Iterable[Party] = PARTIES) -> list[ParameterSet]:
+    """Parties as a test's parameters."""
+    return [pytest.param(party, id=party.adapter, marks=party.marks) for party in parties]

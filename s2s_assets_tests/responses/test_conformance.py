@@ -12,7 +12,7 @@ from s2s_assets.responses.providers.base import StageSpec
 from s2s_assets.study import StudyError, canonical_json
 from s2s_assets_tests.emulators.voices import COMMENTARY, FINAL, item
 from s2s_assets_tests.responses.conftest import KEY
-from s2s_assets_tests.responses.parties import PARTIES, Party, samples
+from s2s_assets_tests.responses.parties import PARTIES, Party, each, samples
 
 ANSWERED = ("plain", "odd_chunks", "big_delta", "unknown_events")
 FAILED: dict[str, tuple[str, str | None, bool]] = {
@@ -34,13 +34,13 @@ FAILED: dict[str, tuple[str, str | None, bool]] = {
     "stalls": ("timeout", "next_event_timeout", True),
 }
 """Scenario → status, code (None: it depends on the protocol), whether a repetition may help."""
-parties = pytest.mark.parametrize("party", PARTIES, ids=lambda party: party.adapter)
+parties = pytest.mark.parametrize("party", each())
 
 
 def cases(*scenarios: str) -> list[object]:
     """Every party with every scenario that its protocol has."""
     return [
-        pytest.param(party, scenario, id=f"{party.adapter}-{scenario}")
+        pytest.param(party, scenario, id=f"{party.adapter}-{scenario}", marks=party.marks)
         for party in PARTIES
         for scenario in scenarios
         if scenario not in party.cannot
@@ -85,6 +85,8 @@ def test_no_failure_is_an_answer(party: Party, scenario: str) -> None:
     assert (outcome.stage is not None) == (party.adapter == "cascade" and outcome.status not in NOT_OF_A_STAGE)
 
 
+OTHER_SIDE = ("websockets.server", "hpack", "botocore.auth")
+"""What the other side of a connection logs."""
 NOT_OF_A_STAGE = {"empty_audio", "silent_audio", "invalid_audio"}
 """What is found out only once all stages are through."""
 
@@ -123,11 +125,11 @@ def test_milestones_are_in_order(party: Party) -> None:
     t = party.turn()[0].timings
     reached = [t.connected, t.configured, t.input_sent, t.first_event, t.first_audio, t.last_audio, t.done]
     there = [at for at in reached if at is not None]
-    assert len(there) == (7 if party.is_websocket else 6)
+    assert len(there) == (7 if party.is_conversation else 6)
     assert there == sorted(there)
 
 
-@pytest.mark.parametrize("party", [p for p in PARTIES if p.is_websocket], ids=lambda party: party.adapter)
+@pytest.mark.parametrize("party", each(p for p in PARTIES if p.is_websocket))
 def test_the_turn_is_sent_once_and_nothing_after_it(party: Party) -> None:
     outcome, emulator = party.turn()
     sent = [e for e in outcome.events if e["dir"] == ">"]
@@ -143,7 +145,7 @@ def test_a_key_that_is_echoed_is_nowhere(party: Party, scenario: str, caplog: py
     with caplog.at_level(logging.DEBUG):
         outcome, _ = party.turn(scenario)
     assert outcome.ok == (scenario == "plain")
-    ours = [r for r in caplog.records if not r.name.startswith("websockets.server")]
+    ours = [r for r in caplog.records if not r.name.startswith(OTHER_SIDE)]
     assert ours
     assert not [r for r in ours if KEY in r.getMessage()]
     assert KEY not in json.dumps(outcome.snapshot)

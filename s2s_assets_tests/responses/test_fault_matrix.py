@@ -12,7 +12,7 @@ import pytest
 
 from s2s_assets.responses import Prompt
 from s2s_assets_tests.emulators.voices import FINAL, item, speech
-from s2s_assets_tests.responses.parties import CASCADE, GEMINI, OPENAI, QWEN, VLLM_OMNI, XAI, Party
+from s2s_assets_tests.responses.parties import CASCADE, GEMINI, NOVA, OPENAI, QWEN, VLLM_OMNI, XAI, Party, each
 
 COMMIT, CREATE, APPEND = "input_audio_buffer.commit", "response.create", "input_audio_buffer.append"
 
@@ -91,6 +91,8 @@ FAULTS = (
         settings=(("stream", False),),
     ),
     Fault(31, "a plain server gives text alone", VLLM_OMNI, "text_only", "empty_audio", "no_audio"),
+    Fault(32, "a session ends after eight minutes", NOVA, "session_limit", "truncated", "model_timeout", True),
+    Fault(32, "…or the model takes too long", NOVA, "model_timeout", "timeout", "model_timeout", True),
     Fault(34, "too many at once", CASCADE, "tts_concurrent", "rate_limited", "too_many_concurrent_requests", True),
     Fault(34, "busy", CASCADE, "tts_busy", "rate_limited", "system_busy", True),
     Fault(35, "a message above 1 MiB", OPENAI, "big_delta", "ok", None),
@@ -100,21 +102,20 @@ FAULTS = (
 )
 CHECKED = {
     1: "a commit on too little audio",
+    3: "a prompt without trailing silence never ends where turns are detected",
     13: "the header of the beta",
     15: "on Grok voice the commit alone asks for the reply",
     17: "audio before the session is configured",
     25: "a manual turn of Gemini without its end never answers",
     29: "DashScope's manual turn needs a response.create",
+    33: "Nova hangs where one speaks before it is set up",
 }
 CANNOT = {
-    3: "a prompt needs no trailing silence: turns end by message, never by turn detection",
     10: "an idle time-out of turn detection commits silence: turn detection is off, and a session that keeps it is refused",
     19: "response.cancel is not sent",
     20: "a pause inside the prompt ends the turn: activity is marked by hand",
     21: "silenceDurationMs is ignored: automatic activity detection is off",
     22: "the input transcript lacks the start: it is kept as the service gives it, and no status depends on it",
-    32: "Nova's sessions end after 8 minutes: no adapter reaches it",
-    33: "Nova hangs where one speaks before it is set up: no adapter reaches it",
 }
 
 
@@ -123,7 +124,7 @@ def test_no_fault_of_the_list_is_missing() -> None:
     assert sorted(numbers) == list(range(1, 36))
 
 
-@pytest.mark.parametrize("fault", FAULTS, ids=str)
+@pytest.mark.parametrize("fault", [pytest.param(f, id=str(f), marks=f.party.marks) for f in FAULTS])
 def test_each_fault_has_its_end(fault: Fault) -> None:
     terms = {"terms": fault.party.terms(fault.code)}
     outcome, emulator = fault.party.turn(fault.scenario, **terms, **dict(fault.settings))
@@ -173,3 +174,23 @@ def test_a_turn_of_gemini_is_ended_by_hand() -> None:
     assert list(sent[0]) == ["setup"]
     assert sent[1] == {"realtimeInput": {"activityStart": {}}}
     assert sent[-1] == {"realtimeInput": {"activityEnd": {}}}
+
+
+@pytest.mark.parametrize("party", each([NOVA]))
+def test_a_turn_of_nova_is_set_up_and_ended_by_silence(party: Party) -> None:
+    outcome, emulator = party.turn()
+    (kinds,) = emulator.kinds
+    start = kinds.index("audioInput")
+    assert kinds[:start] == [
+        "sessionStart",
+        "promptStart",
+        "contentStart",
+        "textInput",
+        "contentEnd",
+        "contentStart",
+    ]
+    end = len(kinds) - kinds[::-1].index("audioInput")
+    assert kinds[end:] == ["contentEnd", "promptEnd", "sessionEnd"]
+    frames = -(-len(party.prompt().pcm) // (16_000 // 10 * 2))
+    assert end - start > frames, "silence follows the prompt"
+    assert outcome.ok

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from s2s_assets.responses import Outcome, Prompt
-from s2s_assets.responses.providers.websocket import schedule
+from s2s_assets.responses.providers.conversation import schedule
 from s2s_assets_tests.emulators.openai import OpenAIEmulator
 from s2s_assets_tests.emulators.voices import COMMENTARY, FINAL, HEARD, item
 from s2s_assets_tests.responses.conftest import QUICK

@@ -20,12 +20,14 @@ from s2s_assets.responses.status import config_status
 from s2s_assets.storage import StudyStore
 from s2s_assets.study import Config, Exchange, StudyError, Voice
 from s2s_assets_tests.responses.conftest import KEY, make_config
-from s2s_assets_tests.responses.parties import PARTIES, Party
+from s2s_assets_tests.responses.parties import PARTIES, Party, each
 
 Prompts = Callable[[StudyStore, int], pl.DataFrame]
 HURRIED = Exchange(
     pace=0, attempts=1, concurrency=1, connect_timeout_s=0.4, first_event_timeout_s=0.4, idle_timeout_s=0.3
 )
+KEYS = ("S2S_TEST_KEY", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN")
+OTHER_SIDE = ("websockets.server", "uvicorn", "hpack", "botocore.auth")
 SIGNATURE = "0f1e2d3c4b5a69788796a5b4c3d2e1f0"
 SIGNED = f"https://bucket.example/answer.pcm?X-Amz-Credential=AKIAPLANTED&X-Amz-Signature={SIGNATURE}"
 
@@ -36,7 +38,7 @@ async def _collect(
     """Everything that a collection says or leaves as text."""
     said: list[str] = []
     async with emulator:
-        environ = {"S2S_TEST_URL": emulator.url, "S2S_TEST_KEY": KEY}
+        environ = {"S2S_TEST_URL": emulator.url, **dict.fromkeys(KEYS, KEY)}
         try:
             done = await collect(
                 config, frame, store, terms, home=home, environ=environ, progress=lambda c: said.append(repr(c))
@@ -51,7 +53,7 @@ async def _collect(
 
 def _assert_clean(folder: Path, said: list[str], records: list[logging.LogRecord], *secrets: str) -> None:
     # what the other side of the connection logs is its own
-    logged = [r.getMessage() for r in records if not r.name.startswith(("websockets.server", "uvicorn"))]
+    logged = [r.getMessage() for r in records if not r.name.startswith(OTHER_SIDE)]
     files = [path for path in folder.rglob("*") if path.is_file()]
     contents = [path.read_bytes() for path in files]
     contents += [gzip.decompress(data) for path, data in zip(files, contents, strict=True) if path.suffix == ".gz"]
@@ -61,9 +63,7 @@ def _assert_clean(folder: Path, said: list[str], records: list[logging.LogRecord
         assert not any(secret.encode() in data for data in contents)
 
 
-@pytest.mark.parametrize(
-    "party", [p for p in PARTIES if p.adapter != "openai_compatible"], ids=lambda party: party.adapter
-)
+@pytest.mark.parametrize("party", each(p for p in PARTIES if p.adapter != "openai_compatible"))
 def test_no_scenario_leaves_a_key(
     party: Party, prompts: Prompts, directory_store: StudyStore, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:

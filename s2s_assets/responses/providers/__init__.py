@@ -3,6 +3,7 @@
 from s2s_assets.responses.providers.base import Adapter
 from s2s_assets.responses.providers.cascade import Cascade
 from s2s_assets.responses.providers.gemini_live import GeminiLive
+from s2s_assets.responses.providers.nova_sonic import NovaSonic
 from s2s_assets.responses.providers.openai_compatible import OpenAICompatible
 from s2s_assets.responses.providers.openai_realtime import OpenAIRealtime
 from s2s_assets.responses.providers.qwen_realtime import QwenRealtime
@@ -11,29 +12,23 @@ from s2s_assets.responses.providers.xai_realtime import XaiRealtime
 from s2s_assets.study import StudyError
 
 ADAPTERS: dict[str, type[Adapter]] = {
-    a.name: a for a in (OpenAIRealtime, OpenAICompatible, XaiRealtime, GeminiLive, QwenRealtime, VllmOmni, Cascade)
+    a.name: a
+    for a in (OpenAIRealtime, OpenAICompatible, XaiRealtime, GeminiLive, QwenRealtime, VllmOmni, Cascade, NovaSonic)
 }
-
-WITHOUT_ADAPTER = {
-    "nova_sonic": "Amazon Nova Sonic takes speech over HTTP/2 in both directions at once, for which Amazon's SDK "
-    "(aws-sdk-bedrock-runtime) needs Python 3.12; this project is tested on 3.11, where it cannot be installed",
-}
-"""Protocols that are known and left out, and why."""
 
 
 def adapter(name: str) -> type[Adapter]:
     """The adapter of a name.
 
     Raises:
-        StudyError: there is none; why not, or which ones exist.
+        StudyError: there is none, or this installation lacks what it needs.
     """
-    if name in WITHOUT_ADAPTER:
-        raise StudyError(
-            f"adapter {name!r} is not there: {WITHOUT_ADAPTER[name]}. Nothing was sent; collect the other models, "
-            "or take this one out of study.yaml"
-        )
     if name not in ADAPTERS:
         raise StudyError(f"adapter {name!r}: expected one of {', '.join(sorted(ADAPTERS))}")
+    if missing := ADAPTERS[name].missing():
+        raise StudyError(
+            f"adapter {name!r}: {missing}. Nothing was sent; collect the other models, or take this one out of study.yaml"
+        )
     return ADAPTERS[name]
 
 

@@ -3,12 +3,13 @@
 An adapter is made for one exchange and thrown away. It writes what happens into the `Recorder` and ends in one of two
 ways: `run` returns when the provider has said that the answer is over, or it raises `ExchangeError`. It never decides
 what an answer without audio means, never retries, and never logs: `exchange` does. Websocket protocols start from
-`providers.websocket.WebsocketAdapter`, which leaves an adapter the messages alone.
+`providers.websocket.WebsocketAdapter`, which leaves an adapter the messages alone; what else carries messages both ways, from
+`providers.conversation.ConversationAdapter`.
 """
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 from s2s_assets.responses.recorder import Recorder
@@ -24,6 +25,10 @@ class StageSpec:
     provider: str | None = None
     model: str | None = None
     """Whose price it has where the settings name no model."""
+    key_env: str | None = None
+    """Variable of the key where the model names none."""
+    secrets: Mapping[str, bool] = field(default_factory=dict)
+    """Variables of more secrets that its requests are signed with, and whether each is needed."""
 
 
 class Adapter(ABC):
@@ -55,6 +60,11 @@ class Adapter(ABC):
                 f"model {model!r}: settings has {', '.join(unknown)}, which the adapter {cls.name!r} does not know; "
                 f"expected any of {', '.join(sorted(cls.setting_names))}"
             )
+
+    @classmethod
+    def missing(cls) -> str | None:
+        """What this installation lacks to speak the protocol, and how to get it; None where it lacks nothing."""
+        return None
 
     @property
     def output_rate_hz(self) -> int:
