@@ -204,7 +204,7 @@ class _Stream(Channel):
                 async with asyncio.timeout(_GOODBYE_S), self._one_by_one:
                     await self._stream.input_stream.close()
         await self._transport.close()
-        left = [*self._sending, *([self._receiving] if self._receiving else [])]
+        left: list[asyncio.Future[Any]] = [*self._sending, *([self._receiving] if self._receiving else [])]
         await asyncio.gather(*left, return_exceptions=True)
 
 

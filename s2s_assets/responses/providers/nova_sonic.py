@@ -38,7 +38,7 @@ from s2s_assets.responses.providers.conversation import STAGE, Channel, ClosedEr
 from s2s_assets.responses.providers.failures import decoded
 from s2s_assets.responses.providers.sessions import merged
 from s2s_assets.responses.recorder import Item, Recorder
-from s2s_assets.responses.records import ExchangeError, Request
+from s2s_assets.responses.records import ExchangeError, Request, Status
 
 Event = Mapping[str, Any]
 _DEFAULT_URL = "https://bedrock-runtime.us-east-1.amazonaws.com"
@@ -65,7 +65,7 @@ class NovaSonic(ConversationAdapter):
 
     def __init__(self, request: Request, recorder: Recorder) -> None:
         super().__init__(request, recorder)
-        self._contents: dict[str, Event] = {}
+        self._contents: dict[object, Event] = {}
         self._planned: list[str] = []
         self._said: list[str] = []
         self._interruptions = 0
@@ -173,7 +173,9 @@ class NovaSonic(ConversationAdapter):
 
     def receive(self, event: Event) -> Progress:
         """Record an event."""
-        kind, said = next(iter((event.get("event") or {}).items()), ("", {}))
+        inner: dict[str, Any] = event.get("event") or {}
+        nothing: Event = {}
+        kind, said = next(iter(inner.items()), ("", nothing))
         match kind:
             case "usageEvent":
                 self.recorder.usage = said
@@ -232,7 +234,7 @@ class NovaSonic(ConversationAdapter):
         await super()._linger(channel)
         self._leaving = True
         with suppress(ClosedError, ExchangeError):
-            for message in (_content("End", _SPEECH), _event("promptEnd"), {"event": {"sessionEnd": {}}}):
+            for message in _FAREWELL:
                 await self.send(channel, message)
         await super()._linger(channel)
 
@@ -247,7 +249,7 @@ class NovaSonic(ConversationAdapter):
 
     def closed(self, code: int, reason: str) -> ExchangeError:
         """An end before the answer's."""
-        status = "truncated" if self.recorder.final else "provider_error"
+        status: Status = "truncated" if self.recorder.final else "provider_error"
         return ExchangeError(
             status, "stream_closed", f"the stream closed before the answer was over: {reason}", retryable=True
         )
@@ -259,6 +261,9 @@ def _event(kind: str, **fields: Any) -> dict[str, Any]:
 
 def _content(end: str, name: str, **fields: Any) -> dict[str, Any]:
     return _event(f"content{end}", contentName=name, **fields)
+
+
+_FAREWELL: tuple[Event, ...] = (_content("End", _SPEECH), _event("promptEnd"), {"event": {"sessionEnd": {}}})
 
 
 def _tells_of_interruption(text: str) -> bool:
