@@ -29,7 +29,9 @@ CONFIGS_HEAD = """# The configs of DAI-S2S-ST
 Written by `make docs` from `studies/dai-s2s-st`, whose README says which of these are stated by the method and which are
 ours. A board shows the same table of its study's configs where `show_settings` of study.yaml is true. A thinking level of
 `none` is a model without levels, but for Grok voice and the cascade, to which it is sent as it is. Turns are ended by
-message everywhere; a parameter that is not named is left at its provider's default.
+message, but for Nova Sonic, which hears their end from silence; a parameter that is not named is left at its provider's
+default, but for Nova Sonic's inference settings, which are those of Amazon's examples (1024 tokens, topP 0.9, temperature
+0.7): its API has no defaults that are told.
 """
 _FENCE = re.compile(r"^```.*?^```", re.MULTILINE | re.DOTALL)
 _CODE = re.compile(r"`[^`\n]*`")

@@ -75,7 +75,7 @@ def _keys(config: Config, stage: str, spec: StageSpec, environ: Mapping[str, str
         yield stage, _variable(config, "key_env", named, environ)
     for name, needed in spec.secrets.items():
         if needed or environ.get(name, "").strip():
-            yield name, _variable(config, "a secret", name, environ)
+            yield name, _variable(config, "a secret", name, environ, renamed=False)
 
 
 def _address(config: Config, stage: str, usual: str, base_url: PerStage, environ: Mapping[str, str]) -> str:
@@ -114,12 +114,12 @@ def _provider(config: Config, stage: str, usual: str | None) -> str:
     return config.model.provider if own or usual is None else usual
 
 
-def _variable(config: Config, what: str, name: str, environ: Mapping[str, str]) -> str:
+def _variable(config: Config, what: str, name: str, environ: Mapping[str, str], *, renamed: bool = True) -> str:
     value = environ.get(name, "").strip()
     if not value:
         raise StudyError(
-            f"config {config.key}: the environment variable {name} ({what} of model {config.model.id!r}) is not set; "
-            "set it, or name another one in study.yaml. Nothing was sent"
+            f"config {config.key}: the environment variable {name} ({what} of model {config.model.id!r}) is not set; set it"
+            f"{', or name another one in study.yaml' if renamed else ''}. Nothing was sent"
         )
     return value
 

@@ -5,8 +5,9 @@ kind of message in order of first mention, a tick a message; then the pieces of 
 wave as a player would have it that starts with the first piece, gaps where it would have waited. Lines mark the milestones.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from typing import Any
 
 import numpy as np
 
@@ -31,6 +32,13 @@ class _Kind:
     direction: str
     name: str
     at_s: tuple[float, ...]
+
+
+def event_name(event: Mapping[str, Any]) -> str:
+    """What a message calls itself: its `type`, else its first key; in Nova Sonic's words both are within `event`."""
+    inner = event.get("event")
+    named = inner if isinstance(inner, Mapping) else event
+    return str(named.get("type") or next(iter(named), "message"))
 
 
 def timeline_svg(outcome: Outcome, prompt: Prompt, config: str) -> str:
@@ -90,7 +98,7 @@ def _kinds(outcome: Outcome) -> list[_Kind]:
     """Kinds of messages in order of first mention; what exceeds the page's length is one row."""
     found: dict[tuple[str, str], list[float]] = {}
     for event in outcome.events:
-        name = str(event["event"].get("type") or next(iter(event["event"]), "message"))
+        name = event_name(event["event"])
         found.setdefault((event["dir"], name), []).append(event["at_ms"] / 1000)
     rows = [_Kind(direction, name, tuple(at)) for (direction, name), at in found.items()]
     if len(rows) <= _MOST_KINDS:

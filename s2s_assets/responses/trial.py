@@ -10,9 +10,9 @@ from s2s_assets.audio import encode, from_pcm16, pcm_sha256
 from s2s_assets.drawing import png_width, svg_to_png
 from s2s_assets.responses.attempts import event_log
 from s2s_assets.responses.records import Outcome, Prompt
-from s2s_assets.responses.timeline_chart import timeline_svg
+from s2s_assets.responses.timeline_chart import event_name, timeline_svg
 
-_REPEATED = ("input_audio_buffer.append", ".delta", "tts.chunk")
+_REPEATED = ("input_audio_buffer.append", ".delta", "tts.chunk", "audioInput", "audioOutput")
 
 
 @dataclass(frozen=True)
@@ -77,7 +77,7 @@ def document(config: str, attempts: Sequence[Outcome], files: TrialFiles, cost_u
 
 def timeline(outcome: Outcome) -> Iterator[str]:
     """A line an event, milestones among them; runs of audio and transcript chunks are one line."""
-    lines = [(e["at_ms"], e["dir"], str(e["event"].get("type", next(iter(e["event"]), "")))) for e in outcome.events]
+    lines = [(e["at_ms"], e["dir"], event_name(e["event"])) for e in outcome.events]
     marks = [(at, "*", name) for name, at in asdict(outcome.timings).items() if at is not None]
     run: list[tuple[float, str, str]] = []
     for line in sorted([*lines, *marks], key=lambda entry: entry[0]):

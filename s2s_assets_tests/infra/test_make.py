@@ -50,3 +50,22 @@ def test_the_set_up_refuses_what_it_does_not_know():
     done = subprocess.run([ROOT / "infra" / "setup", "nonsense"], capture_output=True, text=True, check=False)
     assert done.returncode == 2
     assert "expected python, packages NAME or system" in done.stderr
+
+
+def test_python_3_12_is_taken_where_a_version_manager_has_it(tmp_path: Path):
+    """Names on the path that do not run are passed over; a Python 3.12 comes before 3.11."""
+    asked, broken = tmp_path / "versions" / "3.12.9" / "bin" / "python", tmp_path / "bin" / "python3.12"
+    for path, script in (
+        (asked, 'case "$1" in -c) exit 0 ;; --version) echo Python 3.12.9 ;; *) exit 7 ;; esac'),
+        (broken, "exit 127"),
+        (broken.with_name("python3.11"), "exit 0"),
+    ):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(f"#!/bin/sh\n{script}\n")
+        path.chmod(0o755)
+    environ = {"PATH": f"{broken.parent}:/usr/bin:/bin", "PYENV_ROOT": str(tmp_path)}
+    done = subprocess.run(
+        [ROOT / "infra" / "setup", "python"], capture_output=True, text=True, check=False, env=environ
+    )
+    assert done.returncode == 7
+    assert "an environment in .venv from Python 3.12.9" in done.stderr

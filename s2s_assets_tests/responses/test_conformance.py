@@ -153,17 +153,21 @@ def test_a_key_that_is_echoed_is_nowhere(party: Party, scenario: str, caplog: py
 
 
 async def _with_a_server_that_says_nothing(party: Party) -> Outcome:
+    connections: list[asyncio.StreamWriter] = []
+
     async def ignore(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        connections.append(writer)
         await reader.read()
-        writer.close()
 
     async with await asyncio.start_server(ignore, "127.0.0.1", 0) as server:
         host, port = server.sockets[0].getsockname()
         # over HTTP a connection is there once TCP is; with TLS the server would have to speak first
         scheme = "ws" if party.is_websocket else "https"
-        return await exchange(
-            party.request(f"{scheme}://{host}:{port}", party.terms("connection_timeout")), party.prompt()
-        )
+        request = party.request(f"{scheme}://{host}:{port}", party.terms("connection_timeout"))
+        outcome = await exchange(request, party.prompt())
+        for writer in connections:
+            writer.transport.abort()
+        return outcome
 
 
 @parties

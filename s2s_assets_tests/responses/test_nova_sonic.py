@@ -14,6 +14,7 @@ from s2s_assets.responses.providers import adapter, nova_sonic
 from s2s_assets.responses.providers.nova_sonic import NovaSonic
 from s2s_assets.responses.recorder import Recorder
 from s2s_assets.responses.records import Request, Terms
+from s2s_assets.responses.trial import timeline
 from s2s_assets.study import Exchange, StudyError
 from s2s_assets_tests.emulators.nova import NovaEmulator
 from s2s_assets_tests.emulators.voices import COMMENTARY, FINAL, HEARD, item
@@ -118,8 +119,8 @@ def test_what_is_said_in_a_pause_and_taken_back_is_no_answer() -> None:
     assert outcome.provisional == (item(None, COMMENTARY, b"").pcm,)
     assert outcome.input_transcript == "What was said."
     assert sum(size for _, size in outcome.arrivals) == len(FIRST)
-    (taken_back,) = [e["at_ms"] for e in outcome.events if "INTERRUPTED" in json.dumps(e["event"])]
-    assert taken_back < (outcome.timings.first_event or 0) <= (outcome.timings.first_audio or 0)
+    planned = next(e["at_ms"] for e in outcome.events if FINAL in json.dumps(e["event"]))
+    assert planned <= (outcome.timings.first_event or 0) <= (outcome.timings.first_audio or 0)
 
 
 @needs_sdk
@@ -204,6 +205,13 @@ def test_silence_goes_on_until_the_answer_is_over(terms: Terms) -> None:
     after = [e for e in sent if e["at_ms"] > (outcome.timings.input_sent or 0)]
     assert len(after) * terms.frame_ms >= 400, "the end of a turn is heard from silence"
     assert after[-1]["at_ms"] <= (outcome.timings.done or 0) + 1000
+
+
+@needs_sdk
+def test_a_timeline_names_the_events() -> None:
+    said = "\n".join(timeline(NOVA.turn(terms=IN_HASTE)[0]))
+    assert ">  audioInput  ×" in said
+    assert "<  completionEnd" in said
 
 
 @needs_sdk

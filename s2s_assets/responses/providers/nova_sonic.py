@@ -79,7 +79,7 @@ class NovaSonic(ConversationAdapter):
             have = ".".join(map(str, sys.version_info[:2]))
             return f"Amazon's SDK needs Python {needed}, and this is {have}: set up with Python {needed}"
         if find_spec("aws_sdk_bedrock_runtime") is None or find_spec("awscrt") is None:
-            return "Amazon's SDK is not installed: install the extra `nova` (pip install 's2s-assets[nova]')"
+            return "Amazon's SDK is not installed: install the extra `nova` (make setup, or pip install 's2s-assets[nova]')"
         return None
 
     @property
@@ -181,7 +181,6 @@ class NovaSonic(ConversationAdapter):
                 self.recorder.usage = said
             case "contentStart":
                 self._contents[said.get("contentId")] = said
-                return Progress.ANSWER if said.get("role") == "ASSISTANT" else Progress.ASIDE
             case "textOutput":
                 return self._text(said, self._contents.get(said.get("contentId"), said))
             case "audioOutput" if not self.recorder.reached("done"):
