@@ -303,6 +303,6 @@ def test_without_python_3_12_it_is_refused_by_name(monkeypatch: pytest.MonkeyPat
 
 def test_without_the_sdk_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(nova_sonic, "_PYTHON", (3, 11))
-    monkeypatch.setattr(nova_sonic, "find_spec", lambda name: None)
+    monkeypatch.setattr(nova_sonic, "_TRANSPORT", "package_that_is_not_there")
     with pytest.raises(StudyError, match=r"install the extra `nova`.*s2s-assets\[nova\].*Nothing was sent"):
         adapter("nova_sonic")

@@ -80,7 +80,7 @@ async def open_stream(
         )
         asked = InvokeModelWithBidirectionalStreamOperationInput(model_id=model)
         stream = await AsyncBedrockRuntimeClient(config).invoke_model_with_bidirectional_stream(asked)
-    except (AwsCrtError, OSError, SmithyError) as error:
+    except (AwsCrtError, OSError, RuntimeError, SmithyError) as error:
         await transport.close()
         raise connection_error(error, url) from None
     except asyncio.CancelledError:

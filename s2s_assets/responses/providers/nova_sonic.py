@@ -28,7 +28,7 @@ import sys
 import uuid
 from collections.abc import Mapping
 from contextlib import suppress
-from importlib.util import find_spec
+from importlib import import_module
 from typing import Any, ClassVar
 from urllib.parse import urlsplit
 
@@ -44,7 +44,7 @@ Event = Mapping[str, Any]
 _DEFAULT_URL = "https://bedrock-runtime.us-east-1.amazonaws.com"
 _HOST = re.compile(r"bedrock-runtime(?:-fips)?\.([a-z0-9-]+)\.")
 _SECRET_KEY, _SESSION_TOKEN = "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN"
-_PYTHON = (3, 12)
+_PYTHON, _TRANSPORT = (3, 12), "s2s_assets.responses.providers.bedrock"
 _AT_ONCE_S = 2.0
 _PROMPT, _INSTRUCTION, _SPEECH = (str(uuid.uuid5(uuid.NAMESPACE_URL, n)) for n in ("prompt", "instruction", "speech"))
 _INFERENCE = {"maxTokens": 1024, "topP": 0.9, "temperature": 0.7}
@@ -78,7 +78,10 @@ class NovaSonic(ConversationAdapter):
         if sys.version_info[:2] < _PYTHON:
             have = ".".join(map(str, sys.version_info[:2]))
             return f"Amazon's SDK needs Python {needed}, and this is {have}: set up with Python {needed}"
-        if find_spec("aws_sdk_bedrock_runtime") is None or find_spec("awscrt") is None:
+        try:
+            # here, since it takes half a second, which is no part of a first exchange
+            import_module(_TRANSPORT)
+        except ImportError:
             return "Amazon's SDK is not installed: install the extra `nova` (make setup, or pip install 's2s-assets[nova]')"
         return None
 
