@@ -4,6 +4,7 @@ import asyncio
 import dataclasses
 import json
 import sys
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -26,8 +27,8 @@ PROMPT = NOVA.prompt()
 FIRST = item(None, FINAL, PROMPT.pcm).pcm
 BOTH = FIRST + item(None, "And some more.", PROMPT.pcm).pcm
 BOTH_WORDS = f"{FINAL} And some more."
-IN_HASTE = Terms(pace=0, connect_timeout_s=20, first_event_timeout_s=20, idle_timeout_s=20, grace_s=0.1)
-IMPATIENT = dataclasses.replace(IN_HASTE, first_event_timeout_s=0.3, idle_timeout_s=0.3)
+QUICK = Terms(pace=0, connect_timeout_s=20, first_event_timeout_s=20, idle_timeout_s=20, grace_s=10)
+IMPATIENT = dataclasses.replace(QUICK, first_event_timeout_s=0.3, idle_timeout_s=0.3)
 
 ANSWERED: dict[str, tuple[bytes, str]] = {
     "plain": (FIRST, FINAL),
@@ -91,7 +92,9 @@ def test_every_scenario_has_an_expectation() -> None:
 @needs_sdk
 @pytest.mark.parametrize("scenario", ANSWERED)
 def test_answers_are_kept_byte_for_byte(scenario: str) -> None:
-    outcome, emulator = NOVA.turn(scenario, terms=IN_HASTE)
+    # what does not come is not waited for long
+    terms = dataclasses.replace(QUICK, grace_s=0.1) if scenario == "no_final_text" else QUICK
+    outcome, emulator = NOVA.turn(scenario, terms=terms)
     assert (outcome.status, outcome.message) == ("ok", None)
     assert (outcome.pcm, outcome.output_transcript) == ANSWERED[scenario]
     assert outcome.input_transcript == HEARD
@@ -102,7 +105,7 @@ def test_answers_are_kept_byte_for_byte(scenario: str) -> None:
 @pytest.mark.parametrize("scenario", FAILED)
 def test_no_failure_is_an_answer(scenario: str) -> None:
     status, code, retryable = FAILED[scenario]
-    outcome, emulator = NOVA.turn(scenario, terms=IMPATIENT if status == "timeout" else IN_HASTE)
+    outcome, emulator = NOVA.turn(scenario, terms=IMPATIENT if status == "timeout" else QUICK)
     assert (outcome.status, outcome.code, outcome.retryable) == (status, code, retryable), outcome.message
     assert outcome.origin == ("runner" if status == "runner_error" else "provider")
     assert outcome.message
@@ -113,7 +116,7 @@ def test_no_failure_is_an_answer(scenario: str) -> None:
 
 @needs_sdk
 def test_what_is_said_in_a_pause_and_taken_back_is_no_answer() -> None:
-    outcome, _ = NOVA.turn("interrupted", terms=IN_HASTE)
+    outcome, _ = NOVA.turn("interrupted", terms=QUICK)
     assert outcome.ok
     assert (outcome.pcm, outcome.output_transcript) == (FIRST, FINAL)
     assert outcome.provisional == (item(None, COMMENTARY, b"").pcm,)
@@ -125,10 +128,10 @@ def test_what_is_said_in_a_pause_and_taken_back_is_no_answer() -> None:
 
 @needs_sdk
 def test_the_last_word_on_usage_comes_with_the_end_of_the_prompt() -> None:
-    usage = NOVA.turn(terms=IN_HASTE)[0].usage
+    usage = NOVA.turn(terms=QUICK)[0].usage
     assert usage is not None
     assert usage["details"]["total"]["output"] == {"speechTokens": 90, "textTokens": 30}
-    early = NOVA.turn("no_completion_end", terms=IN_HASTE)[0].usage
+    early = NOVA.turn("no_completion_end", terms=QUICK)[0].usage
     assert early is not None
     assert early["details"]["total"]["output"] == {"speechTokens": 0, "textTokens": 0}
 
@@ -136,7 +139,7 @@ def test_the_last_word_on_usage_comes_with_the_end_of_the_prompt() -> None:
 @needs_sdk
 def test_what_the_service_is_asked_for() -> None:
     changes = {"inferenceConfiguration": {"temperature": 0.2}, "turnDetectionConfiguration": {"sensitivity": "LOW"}}
-    outcome, emulator = NOVA.turn(terms=IN_HASTE, session=changes)
+    outcome, emulator = NOVA.turn(terms=QUICK, session=changes)
     (seen,), (headers,) = emulator.seen, emulator.requests
     assert (seen.session.model, seen.session.voice) == ("amazon.nova-2-sonic-v1:0", "tiffany")
     assert seen.session.instructions == "You are a helpful voice assistant"
@@ -164,7 +167,7 @@ def test_what_the_service_is_asked_for() -> None:
     ],
 )
 def test_what_the_service_does_not_take_costs_nothing(changes: dict[str, Any], code: str) -> None:
-    outcome, emulator = NOVA.turn(terms=IN_HASTE, **changes)
+    outcome, emulator = NOVA.turn(terms=QUICK, **changes)
     assert (outcome.status, outcome.code, outcome.retryable) == ("provider_error", code, False)
     assert emulator.seen == []
 
@@ -180,7 +183,7 @@ def _exchanged(request: Request, prompt: Prompt = PROMPT, scenario: str = "plain
 
 @needs_sdk
 def test_a_wrong_secret_is_refused() -> None:
-    request = NOVA.request("https://x", IN_HASTE)
+    request = NOVA.request("https://x", QUICK)
     outcome, emulator = _exchanged(dataclasses.replace(request, keys={**request.keys, "AWS_SECRET_ACCESS_KEY": "no"}))
     assert (outcome.status, outcome.code, outcome.retryable) == ("provider_error", "invalid_signature", False)
     assert emulator.requests == []
@@ -188,7 +191,7 @@ def test_a_wrong_secret_is_refused() -> None:
 
 @needs_sdk
 def test_permanent_keys_have_no_token() -> None:
-    request = NOVA.request("https://x", IN_HASTE)
+    request = NOVA.request("https://x", QUICK)
     keys = {name: key for name, key in request.keys.items() if name != "AWS_SESSION_TOKEN"}
     outcome, emulator = _exchanged(dataclasses.replace(request, keys=keys))
     assert outcome.ok
@@ -196,7 +199,7 @@ def test_permanent_keys_have_no_token() -> None:
 
 
 @needs_sdk
-@pytest.mark.parametrize("terms", [IN_HASTE, dataclasses.replace(IN_HASTE, pace=10.0, frame_ms=20)])
+@pytest.mark.parametrize("terms", [QUICK, dataclasses.replace(QUICK, pace=10.0, frame_ms=20)])
 def test_silence_goes_on_until_the_answer_is_over(terms: Terms) -> None:
     outcome, emulator = _exchanged(NOVA.request("https://x", terms))
     assert outcome.ok
@@ -209,7 +212,7 @@ def test_silence_goes_on_until_the_answer_is_over(terms: Terms) -> None:
 
 @needs_sdk
 def test_a_timeline_names_the_events() -> None:
-    said = "\n".join(timeline(NOVA.turn(terms=IN_HASTE)[0]))
+    said = "\n".join(timeline(NOVA.turn(terms=QUICK)[0]))
     assert ">  audioInput  ×" in said
     assert "<  completionEnd" in said
 
@@ -219,7 +222,7 @@ def test_a_timeline_names_the_events() -> None:
 def test_a_definite_refusal_ends_the_collection_before_a_prompt_is_sent(scenario: str) -> None:
     async def probed() -> None:
         async with NovaEmulator(scenario) as emulator:
-            await preflight(NOVA.request(emulator.url, IN_HASTE))
+            await preflight(NOVA.request(emulator.url, QUICK))
 
     with pytest.raises(StudyError, match=r"refuses it.*No prompt was sent") as refused:
         asyncio.run(probed())
@@ -228,22 +231,49 @@ def test_a_definite_refusal_ends_the_collection_before_a_prompt_is_sent(scenario
 
 @needs_sdk
 def test_a_voice_that_is_not_there_is_found_before_a_prompt_is_sent() -> None:
-    async def probed(voice: str) -> list[list[str]]:
+    async def probed(voice: str, grace_s: float) -> list[list[str]]:
+        terms = dataclasses.replace(QUICK, grace_s=grace_s)
         async with NovaEmulator() as emulator:
-            await preflight(dataclasses.replace(NOVA.request(emulator.url, IN_HASTE), voice=voice))
+            await preflight(dataclasses.replace(NOVA.request(emulator.url, terms), voice=voice))
             return emulator.kinds
 
-    assert asyncio.run(probed("matthew")) == [
+    assert asyncio.run(probed("matthew", 0.5)) == [
         ["sessionStart", "promptStart", "contentStart", "textInput", "contentEnd"]
     ]
     with pytest.raises(StudyError, match="Voice marin is not available"):
-        asyncio.run(probed("marin"))
+        asyncio.run(probed("marin", 10))
+
+
+@needs_sdk
+def test_a_message_that_is_begun_is_finished_before_the_next() -> None:
+    """Signatures build on one another: one that is left out would make all that follow worthless."""
+    from s2s_assets.responses.providers.bedrock import _Stream
+
+    async def run() -> list[bytes]:
+        sent: list[bytes] = []
+        gate = asyncio.Event()
+
+        async def slowly(event: Any) -> None:
+            await gate.wait()
+            sent.append(event.value.bytes_)
+
+        stream = _Stream(SimpleNamespace(input_stream=SimpleNamespace(send=slowly)), None)  # type: ignore[arg-type]
+        first = asyncio.create_task(stream.send("first"))
+        await asyncio.sleep(0)
+        first.cancel()
+        second = asyncio.create_task(stream.send("second"))
+        await asyncio.sleep(0)
+        gate.set()
+        await second
+        return sent
+
+    assert asyncio.run(run()) == [b"first", b"second"]
 
 
 @needs_sdk
 def test_certificates_that_cannot_be_read_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("AWS_CA_BUNDLE", "/nowhere/authorities.pem")
-    outcome, _ = NOVA.turn(terms=IN_HASTE)
+    outcome, _ = NOVA.turn(terms=QUICK)
     assert (outcome.status, outcome.code, outcome.origin) == ("runner_error", "no_certificates", "runner")
     assert "/nowhere/authorities.pem" in str(outcome.message)
 
@@ -252,7 +282,7 @@ def test_certificates_that_cannot_be_read_are_named(monkeypatch: pytest.MonkeyPa
 def test_a_server_that_is_not_trusted_gets_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     """The SDK's TLS says so only after a while, which is its defence against those who learn from delays."""
     monkeypatch.delenv("AWS_CA_BUNDLE")
-    outcome, emulator = NOVA.turn(terms=dataclasses.replace(IN_HASTE, connect_timeout_s=1))
+    outcome, emulator = NOVA.turn(terms=dataclasses.replace(QUICK, connect_timeout_s=1))
     assert (outcome.status, outcome.code, outcome.retryable) == ("timeout", "connection_timeout", True)
     assert emulator.connections == 0
 
