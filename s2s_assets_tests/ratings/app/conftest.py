@@ -128,6 +128,19 @@ class Server:
     def port(self) -> int:
         return int(self.address.rpartition(":")[2])
 
+    def workers(self) -> list[int]:
+        """Process ids of those that answer."""
+        found = []
+        for status in Path("/proc").glob("[0-9]*/status"):
+            try:
+                text = status.read_text()
+                command = (status.parent / "cmdline").read_text()
+            except OSError:
+                continue
+            if f"PPid:\t{self.process.pid}\n" in text and "spawn_main" in command:
+                found.append(int(status.parent.name))
+        return found
+
 
 def a_take(seed: int, noise: float = 0.0002, duration_s: float = 1.6) -> np.ndarray:
     """Syllables of a gliding tone with pauses between them, in noise; shape (frames, 1)."""

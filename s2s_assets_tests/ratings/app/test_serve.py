@@ -19,19 +19,6 @@ def database_url(tmp_path: Path) -> str:
     return f"sqlite:///{tmp_path / 'ratings.sqlite'}"
 
 
-def workers_of(pid: int) -> list[int]:
-    found = []
-    for status in Path("/proc").glob("[0-9]*/status"):
-        try:
-            text = status.read_text()
-            command = (status.parent / "cmdline").read_text()
-        except OSError:
-            continue
-        if f"PPid:\t{pid}\n" in text and "spawn_main" in command:
-            found.append(int(status.parent.name))
-    return found
-
-
 def test_one_line_tells_the_address_once_it_answers(lab) -> None:
     with lab.serving() as server:
         assert re.fullmatch(r"http://127\.0\.0\.1:\d+", server.address)
@@ -43,7 +30,7 @@ def test_one_line_tells_the_address_once_it_answers(lab) -> None:
 
 def test_a_worker_that_is_killed_is_replaced_and_nothing_is_lost(lab) -> None:
     with lab.serving("--workers", "2") as server:
-        before = workers_of(server.process.pid)
+        before = server.workers()
         assert len(before) == 2
         with httpx.Client(base_url=server.address, follow_redirects=True) as ann:
             ann.headers["sec-fetch-site"] = "same-origin"
@@ -51,9 +38,7 @@ def test_a_worker_that_is_killed_is_replaced_and_nothing_is_lost(lab) -> None:
             assert "Can you hear" in ann.post("/consent", data={"agree": "yes"}).text
             os.kill(before[0], signal.SIGKILL)
             pages = []
-            while (
-                before[0] in workers_of(server.process.pid) or len(workers_of(server.process.pid)) < 2 or len(pages) < 5
-            ):
+            while before[0] in server.workers() or len(server.workers()) < 2 or len(pages) < 5:
                 try:
                     pages.append(ann.get("/sound").status_code)
                 except httpx.HTTPError:
