@@ -17,8 +17,9 @@ import os
 import re
 from collections.abc import Mapping
 from contextlib import suppress
+from copy import copy
 from functools import cache
-from typing import Any, ClassVar
+from typing import Any
 from urllib.parse import urlsplit
 
 from aws_sdk_bedrock_runtime.client import AsyncBedrockRuntimeClient
@@ -67,7 +68,8 @@ async def open_stream(
     """
     parts = urlsplit(url)
     address = URI(scheme=parts.scheme, host=parts.hostname or "", port=parts.port, path=parts.path or None)
-    transport = _Transport()
+    transport = copy(_first_transport(os.environ.get("AWS_CA_BUNDLE")))
+    transport.begin()
     try:
         await transport.connect(address)
         config = await AsyncBedrockRuntimeConfig.resolve(
@@ -92,14 +94,14 @@ async def open_stream(
 class _Transport(AWSCRTHTTPClient):  # type: ignore[misc]  # the SDK is not there on Python 3.11
     """The SDK's HTTP client, for one connection."""
 
-    _thread: ClassVar[Any] = None
-    """The SDK's own thread, one for all exchanges."""
-
-    def __init__(self) -> None:
-        super().__init__(eventloop=_Transport._thread, client_config=AWSCRTHTTPClientConfig(force_http_2=True))
-        _Transport._thread = self._eventloop
-        if bundle := os.environ.get("AWS_CA_BUNDLE"):
+    def __init__(self, bundle: str | None) -> None:
+        super().__init__(client_config=AWSCRTHTTPClientConfig(force_http_2=True))
+        if bundle:
             self._tls_ctx = _trusting(bundle)
+
+    def begin(self) -> None:
+        """Be a copy that has a connection of its own."""
+        self._connections: dict[Any, Any] = {}
         self._body: Any = None
 
     async def connect(self, address: Any) -> None:
@@ -138,6 +140,11 @@ def _forgive(task: asyncio.Future[Any]) -> None:
 
 
 @cache
+def _first_transport(bundle: str | None) -> _Transport:
+    """What all others are copies of: they share its thread, and the certificates, whose reading takes a while."""
+    return _Transport(bundle)
+
+
 def _trusting(bundle: str) -> Any:
     options = TlsContextOptions()
     try:
