@@ -1,6 +1,7 @@
 """Nova Sonic: every scenario of its emulator, what it is asked for, how its turn ends, and what it needs."""
 
 import asyncio
+import base64
 import dataclasses
 import json
 import sys
@@ -12,6 +13,7 @@ import pytest
 from s2s_assets.responses import Outcome, Prompt, exchange, resolve
 from s2s_assets.responses.preflight import preflight
 from s2s_assets.responses.providers import adapter, nova_sonic
+from s2s_assets.responses.providers.conversation import Progress
 from s2s_assets.responses.providers.nova_sonic import NovaSonic
 from s2s_assets.responses.recorder import Recorder
 from s2s_assets.responses.records import Request, Terms
@@ -124,6 +126,74 @@ def test_what_is_said_in_a_pause_and_taken_back_is_no_answer() -> None:
     assert sum(size for _, size in outcome.arrivals) == len(FIRST)
     planned = next(e["at_ms"] for e in outcome.events if FINAL in json.dumps(e["event"]))
     assert planned <= (outcome.timings.first_event or 0) <= (outcome.timings.first_audio or 0)
+
+
+def _started(*events: dict[str, Any]) -> tuple[NovaSonic, list[Progress]]:
+    """An adapter that has heard some events, `{}` among them for the end of the prompt, and what they meant."""
+    request = NOVA.request("https://x", dataclasses.replace(QUICK, grace_s=0.01))
+    protocol = NovaSonic(request, Recorder(request))
+    meant = []
+    for event in events:
+        if event:
+            meant.append(protocol.receive({"event": event}))
+        else:
+            protocol.recorder.mark("input_sent")
+    return protocol, meant
+
+
+def _said(number: str, words: str, reason: str = "END_TURN") -> list[dict[str, Any]]:
+    sound = {"content": base64.b64encode(words.encode() * 2).decode(), "contentId": f"a{number}"}
+    return [*_written(number, words, "SPECULATIVE"), {"audioOutput": sound}, _ended(f"a{number}", "AUDIO", reason)]
+
+
+def _written(number: str, words: str, stage: str, role: str = "ASSISTANT") -> list[dict[str, Any]]:
+    where = {"contentId": f"{stage} {number}", "role": role}
+    fields = json.dumps({"generationStage": stage})
+    start = {"contentStart": {**where, "type": "TEXT", "additionalModelFields": fields}}
+    return [start, {"textOutput": {**where, "content": words}}, _ended(where["contentId"], "TEXT", "PARTIAL_TURN")]
+
+
+def _ended(content: str, kind: str, reason: str) -> dict[str, Any]:
+    return {"contentEnd": {"contentId": content, "type": kind, "stopReason": reason}}
+
+
+SPEAKS_ON = [{}, *_written("2", "and what now?", "FINAL", "USER")]
+
+
+@pytest.mark.parametrize(
+    "events",
+    [
+        [*_said("1", "early"), *_written("1", "early", "FINAL"), *SPEAKS_ON, *_said("2", "whole")],
+        [*_said("1", "early"), {}, *_said("2", "whole")],
+        [*_said("1", "early")[:-1], {}, _ended("a1", "AUDIO", "END_TURN"), *SPEAKS_ON, *_said("2", "whole")],
+        [*_said("1", "early"), *SPEAKS_ON, *_written("1", "early", "FINAL"), *_said("2", "whole")],
+        [*_said("1", "early"), {}, _ended("a1", "AUDIO", "INTERRUPTED"), *_said("2", "whole")],
+    ],
+    ids=["spoken on", "answered anew", "over late", "last words late", "interrupted late"],
+)
+def test_an_answer_to_a_part_of_the_prompt_gives_way_to_the_next(events: list[dict[str, Any]]) -> None:
+    protocol, meant = _started(*events)
+    recorder = protocol.recorder
+    assert (recorder.final, recorder.provisional) == (b"whole" * 2, (b"early" * 2,))
+    assert recorder.output_transcript == "whole"
+    assert [progress for progress in meant if progress is Progress.OVER] == meant[-1:]
+    assert sum(size for _, size in recorder.arrivals) == len(recorder.final)
+
+
+def test_an_answer_before_the_prompt_s_end_stands_where_nothing_follows() -> None:
+    class Silent:
+        async def recv(self) -> bytes:
+            await asyncio.Event().wait()
+            raise AssertionError
+
+    protocol, meant = _started(*_said("1", "early"))
+    assert Progress.OVER not in meant
+    waiting = asyncio.wait_for(protocol.next(Silent()), 0.2)  # type: ignore[arg-type]
+    with pytest.raises(TimeoutError):
+        asyncio.run(waiting)
+    protocol.recorder.mark("input_sent")
+    assert protocol.receive(asyncio.run(protocol.next(Silent()))) is Progress.OVER  # type: ignore[arg-type]
+    assert (protocol.recorder.final, protocol.recorder.provisional) == (b"early" * 2, ())
 
 
 @needs_sdk

@@ -170,6 +170,7 @@ class _Stream(Channel):
         sending = asyncio.ensure_future(self._send(text))
         self._sending.add(sending)
         sending.add_done_callback(self._sending.discard)
+        sending.add_done_callback(_forgive)
         await asyncio.shield(sending)
 
     async def _send(self, text: str) -> None:

@@ -8,8 +8,9 @@ said); the transcript is the final text once as much of it has come as was plann
 `END_TURN` is the last: no other end of a content says so. Then the contents, the prompt and the session are closed, and
 `completionEnd` is waited for, for the last of the usage.
 
-In a pause of the prompt the service may begin to answer. What it says then is `INTERRUPTED` when the speaker goes on: it
-is kept as provisional, and the answer is what follows. If nothing does, the answer was cut.
+In a pause of the prompt the service may begin to answer. When the speaker goes on, what it says then is `INTERRUPTED`, or
+over before it could be and followed by another answer: it is kept as provisional, and the answer is what follows. If an
+interruption is all that follows, the answer was cut; if nothing does for 5 × `grace_s`, the prompt's end was no speech.
 
 A session lasts eight minutes, of which one turn takes a small part; `ModelTimeoutException` is a time-out, or a cut answer
 where audio had come. Every other failure is what `providers.bedrock` says.
@@ -68,7 +69,8 @@ class NovaSonic(ConversationAdapter):
         self._contents: dict[object, Event] = {}
         self._planned: list[str] = []
         self._said: list[str] = []
-        self._interruptions = 0
+        self._taken_back = 0
+        self._early = self._early_end = False
         self._leaving = self._completed = False
 
     @classmethod
@@ -184,29 +186,40 @@ class NovaSonic(ConversationAdapter):
                 self.recorder.usage = said
             case "contentStart":
                 self._contents[said.get("contentId")] = said
+                if self._early_end and not ("FINAL" in _stage(said) and said.get("role") == "ASSISTANT"):
+                    self._take_back()
             case "textOutput":
                 return self._text(said, self._contents.get(said.get("contentId"), said))
             case "audioOutput" if not self.recorder.reached("done"):
+                self._early = self._early or not self.recorder.reached("input_sent")
                 self.recorder.audio(self._item(), decoded(said.get("content")))
                 return Progress.ANSWER
             case "contentEnd":
                 return self._content_ended(said)
             case "completionEnd":
                 return self._over()
+            case "nothingFollowed":
+                return Progress.OVER
         return Progress.ASIDE
 
     def _item(self) -> Item:
-        """What is being answered; anew after each interruption."""
-        return self.recorder.item(f"answer {self._interruptions}")
+        """The answer, anew each time that it is taken back."""
+        return self.recorder.item(f"answer {self._taken_back}")
+
+    def _take_back(self) -> None:
+        self.recorder.take_back(self._item())
+        self._taken_back += 1
+        self._planned, self._said = [], []
+        self._early = self._early_end = False
 
     def _text(self, said: Event, content: Event) -> Progress:
         words = str(said.get("content", "")).strip()
         if content.get("role") == "USER":
             self.recorder.input_transcript = f"{self.recorder.input_transcript or ''} {words}".strip()
             return Progress.ASIDE
-        planned = "SPECULATIVE" in str(content.get("additionalModelFields"))
-        if _tells_of_interruption(words) or (self._interruptions and not planned and not self._planned):
-            # the last words of what was interrupted come after it
+        planned = "SPECULATIVE" in _stage(content)
+        if _tells_of_interruption(words) or (self._taken_back and not planned and not self._planned):
+            # the last words of what was taken back come after it
             return Progress.ASIDE
         (self._planned if planned else self._said).append(words)
         self._item().transcript = " ".join(self._said if len(self._said) >= len(self._planned) else self._planned)
@@ -215,15 +228,14 @@ class NovaSonic(ConversationAdapter):
     def _content_ended(self, said: Event) -> Progress:
         content, reason = self._contents.get(said.get("contentId"), said), said.get("stopReason")
         if reason == "INTERRUPTED" and not self.recorder.reached("done"):
-            self.recorder.take_back(self._item())
-            self._interruptions += 1
-            self._planned, self._said = [], []
-        spoken = said.get("type", content.get("type")) == "AUDIO"
-        return Progress.OVER if spoken and reason == "END_TURN" else Progress.ASIDE
+            self._take_back()
+        ended = reason == "END_TURN" and said.get("type", content.get("type")) == "AUDIO"
+        self._early_end = self._early_end or (ended and self._early)
+        return Progress.OVER if ended and not self._early else Progress.ASIDE
 
     def _over(self) -> Progress:
         self._completed = True
-        if self._interruptions and not self.recorder.final:
+        if self._taken_back and not self.recorder.final:
             raise ExchangeError("truncated", "interrupted", "the service interrupted its answer", retryable=True)
         return Progress.OVER
 
@@ -243,6 +255,12 @@ class NovaSonic(ConversationAdapter):
     async def next(self, channel: Channel) -> Event:
         """Wait for an event; what breaks an answer off has cut it."""
         try:
+            while self._early_end and not self.recorder.reached("done"):
+                with suppress(TimeoutError):
+                    async with asyncio.timeout(5 * self.request.terms.grace_s):
+                        return await super().next(channel)
+                if self.recorder.reached("input_sent"):
+                    return {"event": {"nothingFollowed": {}}}
             return await super().next(channel)
         except ExchangeError as error:
             if error.retryable and error.status != "rate_limited" and self.recorder.final:
@@ -266,6 +284,11 @@ def _content(end: str, name: str, **fields: Any) -> dict[str, Any]:
 
 
 _FAREWELL: tuple[Event, ...] = (_content("End", _SPEECH), _event("promptEnd"), {"event": {"sessionEnd": {}}})
+
+
+def _stage(content: Event) -> str:
+    """`SPECULATIVE` or `FINAL` is in it: JSON within the JSON."""
+    return str(content.get("additionalModelFields"))
 
 
 def _tells_of_interruption(text: str) -> bool:
