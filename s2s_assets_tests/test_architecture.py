@@ -89,7 +89,7 @@ def test_no_error_is_caught_whatever_it_is() -> None:
 def texts() -> Iterator[Path]:
     """Every text file of the project that is written by hand; locks and data are not."""
     for path in ROOT.iterdir():
-        if path.is_file() and path.suffix in TEXTS and path.name != ".env":
+        if path.is_file() and path.suffix in TEXTS and path.name not in {".env", ".git"}:
             yield path
     for folder in ("s2s_assets", "s2s_assets_tests", "docs", "infra", "studies", ".ci", "requirements"):
         for path in (ROOT / folder).rglob("*"):
