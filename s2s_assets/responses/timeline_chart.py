@@ -23,6 +23,8 @@ _BIN = 2.0
 """Width of a line of a wave."""
 _LONGEST = 42
 _SENT, _NOTED = ">", "-"
+_ENVELOPES = frozenset({"event", "realtimeInput", "serverContent"})
+"""Keys, of Nova Sonic and Gemini Live, whose messages say one level further down what they are."""
 
 
 @dataclass(frozen=True)
@@ -35,10 +37,11 @@ class _Kind:
 
 
 def event_name(event: Mapping[str, Any]) -> str:
-    """What a message calls itself: its `type`, else its first key; in Nova Sonic's words both are within `event`."""
-    inner = event.get("event")
-    named = inner if isinstance(inner, Mapping) else event
-    return str(named.get("type") or next(iter(named), "message"))
+    """What a message calls itself: its `type` or `object`, else its first key, of an envelope the first key within."""
+    if name := event.get("type") or event.get("object"):
+        return str(name)
+    outer, inner = next(iter(event.items()), ("message", None))
+    return next(iter(inner), outer) if outer in _ENVELOPES and isinstance(inner, Mapping) else outer
 
 
 def timeline_svg(outcome: Outcome, prompt: Prompt, config: str) -> str:

@@ -12,7 +12,10 @@ from s2s_assets.responses.attempts import event_log
 from s2s_assets.responses.records import Outcome, Prompt
 from s2s_assets.responses.timeline_chart import event_name, timeline_svg
 
-_REPEATED = ("input_audio_buffer.append", ".delta", "tts.chunk", "audioInput", "audioOutput")
+_REPEATED = (
+    *("input_audio_buffer.append", ".delta", "tts.chunk", "audioInput", "audioOutput"),
+    *("audio", "modelTurn", "inputTranscription", "outputTranscription", "chat.completion.chunk"),
+)
 
 
 @dataclass(frozen=True)

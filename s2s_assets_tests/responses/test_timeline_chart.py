@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from s2s_assets.drawing import width_of
 from s2s_assets.responses import Outcome, Prompt
 from s2s_assets.responses.records import Timings
-from s2s_assets.responses.timeline_chart import timeline_svg
+from s2s_assets.responses.timeline_chart import event_name, timeline_svg
 from s2s_assets_tests.emulators.openai import OpenAIEmulator
 from s2s_assets_tests.emulators.voices import speech
 
@@ -37,6 +37,24 @@ def test_an_exchange_shows_all_its_kinds_and_milestones(
     for name in ("connected", "configured", "input sent", "first event", "first audio", "last audio", "done"):
         assert any(text.startswith(f"{name} ") for text in words), name
     assert "of final audio in 4 pieces" in ET.fromstring(svg).attrib["aria-label"]
+
+
+@pytest.mark.parametrize(
+    ("message", "name"),
+    [
+        ({"event_id": "e", "type": "response.done"}, "response.done"),
+        ({"id": "c1", "object": "chat.completion.chunk", "choices": []}, "chat.completion.chunk"),
+        ({"realtimeInput": {"activityEnd": {}}}, "activityEnd"),
+        ({"serverContent": {"turnComplete": True}, "usageMetadata": {}}, "turnComplete"),
+        ({"serverContent": {}}, "serverContent"),
+        ({"setup": {"model": "m"}}, "setup"),
+        ({"event": {"audioOutput": {"content": ""}}}, "audioOutput"),
+        ({"event": "text"}, "event"),
+        ({}, "message"),
+    ],
+)
+def test_a_message_of_any_protocol_says_what_it_is(message: dict[str, object], name: str) -> None:
+    assert event_name(message) == name
 
 
 def test_an_attempt_that_came_to_nothing_is_drawn_too(prompt: Prompt) -> None:
