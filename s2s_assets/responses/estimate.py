@@ -57,6 +57,8 @@ class ProviderEstimate:
     duration_s: float
     cost_usd: float | None
     spent_usd: float
+    unknown_costs: int
+    """Attempts that are not in it: nothing is known of what they cost."""
     budget_usd: float | None
 
 
@@ -109,7 +111,7 @@ def estimate(
     ledger.read()
     rows = [_config(study, config, prompts, store) for config in configs]
     names = sorted({name for row in rows for name in row.costs})
-    asked = [_provider(name, rows, study, ledger.spent_usd[name]) for name in names]
+    asked = [_provider(name, rows, study, ledger) for name in names]
     known = int((prompts["status"] == "ok").sum())
     return Estimate(table.version, known, prompts_from, tuple(rows), tuple(asked))
 
@@ -132,7 +134,7 @@ def _config(study: Study, config: Config, prompts: pl.DataFrame, store: StudySto
     return ConfigEstimate(*base, {name: _sum(costs) for name, costs in by_provider.items()}, tuple(unpriced))
 
 
-def _provider(name: str, rows: Sequence[ConfigEstimate], study: Study, spent_usd: float) -> ProviderEstimate:
+def _provider(name: str, rows: Sequence[ConfigEstimate], study: Study, ledger: Ledger) -> ProviderEstimate:
     given, own = study.providers.get(name, Provider()), [row for row in rows if name in row.costs and row.exchanges]
     exchanges = sum(row.exchanges for row in own)
     side_by_side_s = sum(row.exchanges * row.exchange_s for row in own) / (
@@ -144,7 +146,8 @@ def _provider(name: str, rows: Sequence[ConfigEstimate], study: Study, spent_usd
         exchanges=exchanges,
         duration_s=max(side_by_side_s, at_rate_s),
         cost_usd=_sum([row.costs[name] for row in own]),
-        spent_usd=spent_usd,
+        spent_usd=ledger.spent_usd[name],
+        unknown_costs=ledger.unknown[name],
         budget_usd=given.budget_usd,
     )
 

@@ -7,7 +7,7 @@ have cost on average so far, at first its estimate. So a budget is passed by no 
 from that, here and in partitions that run at the same time.
 """
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -25,6 +25,8 @@ class Ledger:
         self._store = store
         self._seen: set[str] = set()
         self.spent_usd: defaultdict[str, float] = defaultdict(float)
+        self.unknown: Counter[str] = Counter()
+        """Provider → attempts whose prompt was on its way, and of whose cost not even an estimate is known."""
 
     def read(self) -> None:
         """Take up the attempts that were stored since the last time.
@@ -42,16 +44,27 @@ class Ledger:
             self._seen.add(name)
             for provider, usd in charged(record).items():
                 self.spent_usd[provider] += usd
+            self.unknown.update(_uncharged(record))
 
 
 def charged(record: Mapping[str, Any]) -> dict[str, float]:
     """Provider → US dollars that an attempt counts with."""
-    sent = record["timings_ms"].get("input_sent") is not None
+    sent = _was_sent(record)
     spent: defaultdict[str, float] = defaultdict(float)
     for charge in record.get("charges", ()):
         cost, estimate = charge["cost_usd"], charge["estimate_usd"]
         spent[charge["provider"]] += cost if cost is not None else (estimate or 0.0) if sent else 0.0
     return dict(spent)
+
+
+def _uncharged(record: Mapping[str, Any]) -> set[str]:
+    """Providers that may have charged for an attempt what nobody knows."""
+    charges = record.get("charges", ()) if _was_sent(record) else ()
+    return {c["provider"] for c in charges if c["cost_usd"] is None and c["estimate_usd"] is None}
+
+
+def _was_sent(record: Mapping[str, Any]) -> bool:
+    return record["timings_ms"].get("input_sent") is not None
 
 
 @dataclass

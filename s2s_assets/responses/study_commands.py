@@ -216,7 +216,8 @@ def _config_cells(row: ConfigEstimate) -> tuple[str, ...]:
 
 
 def _provider_cells(row: ProviderEstimate) -> tuple[str, ...]:
-    money = (_usd(row.cost_usd), _usd(row.spent_usd), "–" if row.budget_usd is None else _usd(row.budget_usd))
+    spent = _spent(row.spent_usd, row.unknown_costs)
+    money = (_usd(row.cost_usd), spent, "–" if row.budget_usd is None else _usd(row.budget_usd))
     return (row.provider, str(row.exchanges), _time(row.duration_s), *money)
 
 
@@ -226,7 +227,7 @@ def _show_status(rows: Sequence[ConfigStatus]) -> None:
 
 def _status_cells(row: ConfigStatus) -> tuple[str, ...]:
     failed = ", ".join(f"{n} {status}" for status, n in row.failed.items()) or "–"
-    spent = _usd(row.cost_usd) + (f" + {row.unknown_costs} unknown" if row.unknown_costs else "")
+    spent = _spent(row.cost_usd, row.unknown_costs)
     last = "–" if row.last_at is None else row.last_at[:19]
     return (row.config, f"{row.ok}/{row.planned}", failed, str(row.attempts), spent, last, _now(row))
 
@@ -247,8 +248,17 @@ def _show(titles: Sequence[str], rows: Iterable[tuple[str, ...]]) -> None:
     people.print(whole(table))
 
 
+def _spent(known: float | None, unknown: int) -> str:
+    """What is known to be spent, and of how many attempts it is not known."""
+    if not unknown:
+        return _usd(known)
+    return f"{_usd(known)} + {unknown} unknown" if known else f"{unknown} unknown"
+
+
 def _usd(amount: float | None) -> str:
-    return "unknown" if amount is None else f"{amount:.2f} USD"
+    if amount is None:
+        return "unknown"
+    return "< 0.01 USD" if 0 < amount < 0.005 else f"{amount:.2f} USD"
 
 
 def _time(seconds: float) -> str:

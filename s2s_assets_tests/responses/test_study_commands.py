@@ -127,6 +127,17 @@ def test_an_estimate_learns_from_what_was_answered(place: Place) -> None:
     assert document["cost_usd"] == talker["cost_usd"]
 
 
+def test_spending_that_nobody_knows_is_not_zero(place: Place) -> None:
+    _write(place.root, {"concurrency": 2})
+    place.collect()
+    _, document, _ = place.call("estimate", "--json", "--config", TALKER)
+    assert [(p["spent_usd"], p["unknown_costs"]) for p in document["providers"]] == [(0, 4)]
+    assert " 4 unknown " in place.call("estimate", "--config", TALKER)[2]
+    said = place.call("status", "--config", TALKER)[2]
+    assert " 4 unknown " in said
+    assert "unknown +" not in said
+
+
 def test_a_rate_bounds_the_time(place: Place) -> None:
     _write(place.root, {"requests_per_minute": 2, "concurrency": 64})
     _, document, _ = place.call("estimate", "--json", "--config", TALKER)
