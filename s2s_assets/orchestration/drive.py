@@ -5,6 +5,7 @@ instance, so the UI opens on it as if the daemon had done it.
 """
 
 import os
+import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -53,7 +54,8 @@ class RunFailedError(S2SError):
 
 # what a failed run has to say is in its RunFailedError; Dagster's storage keeps every line for the UI
 _QUIET = {"loggers": {"console": {"config": {"log_level": "CRITICAL"}}}}
-_FAILURE = "dagster._core.definitions.events.Failure: "
+_OWN = re.compile(r"(dagster\._core\.definitions\.events\.Failure|s2s_assets\.[\w.]+): ")
+"""How Dagster begins the message of an error whose reason is enough."""
 
 
 class Driver:
@@ -118,8 +120,10 @@ def _why(result: dg.ExecuteInProcessResult) -> str:
             while error is not None and error.cause is not None:
                 error = error.cause
             words = error.message.strip() if error else "no reason given"
-            # a reason of our own is enough; any other error is somebody's to mend, who needs to see where it was
-            if error is not None and not words.startswith((_FAILURE, "s2s_assets.")):
+            # any other error is somebody's to mend, who needs to see where it was
+            if own := _OWN.match(words):
+                words = words[own.end() :]
+            elif error is not None:
                 words = f"{words}\n{''.join(error.stack)}"
-            return f"step {event.step_key} failed: {words.removeprefix(_FAILURE)}"
+            return f"step {event.step_key} failed: {words}"
     return "the run failed before a step started"

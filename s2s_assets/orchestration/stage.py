@@ -85,7 +85,7 @@ def run_stage(context: dg.AssetExecutionContext, store: StudyStore, stage: Stage
     """Materialize a stage; yields its check results and its table, and returns the table.
 
     Raises:
-        dagster.Failure: a blocking check failed; nothing was stored.
+        dagster.Failure: a blocking check failed; no table was stored.
     """
     table = stored(store, stage)
     frame = stage.compute() if table is None else table.frame
@@ -94,7 +94,7 @@ def run_stage(context: dg.AssetExecutionContext, store: StudyStore, stage: Stage
     yield from results
     if failed:
         reasons = "; ".join(f"{r.check_name}: {r.description}" for r in failed)
-        raise dg.Failure(f"{stage.asset}: nothing was stored. {reasons}", allow_retries=False)
+        raise dg.Failure(f"{stage.asset}: no new table was stored. {reasons}", allow_retries=False)
     note = _REUSED
     if table is None:
         head = store.head(stage.asset, stage.partition)

@@ -47,18 +47,26 @@ def coverage(fail_on_error: float, stopped: str | None = None) -> Check:
         share = ok / planned if planned else 0.0
         by_status = dict(frame["status"].value_counts().sort("status").iter_rows())
         words = f"{ok} of {planned} prompts have a response ({percent(share, 1)}; at least {percent(1 - fail_on_error, 1)} asked)"
-        how = pl.when(pl.col("code") == "not_attempted").then(pl.lit("not attempted")).otherwise("status").alias("end")
-        ends = frame.filter(pl.col("status") != "ok").select(how)["end"].value_counts().sort("end")
-        others = ", ".join(f"{n} {end}" for end, n in ends.iter_rows())
+        others = _others(frame)
         words = f"{words}; the others: {others}" if others else words
         if stopped:
             words = f"{words}; {stopped}"
         if not planned:
             words = "no prompt to send: no script has a recording that was selected; see recordings.csv"
         enough = planned > 0 and planned - ok <= fail_on_error * planned
+        if ok and not enough:
+            words = f"{words}. What was answered is kept, and a further run sends only the rest"
         return enough, words, {"ok": ok, "planned": planned, "share": share, "by_status": by_status}
 
     return Check("coverage", blocking=True, evaluate=evaluate)
+
+
+def _others(frame: pl.DataFrame) -> str:
+    """How the prompts without a response ended: how many in which status and code."""
+    named = pl.coalesce(pl.format("{} ({})", "status", "code"), "status")
+    how = pl.when(pl.col("code") == "not_attempted").then(pl.lit("not attempted")).otherwise(named).alias("end")
+    ends = frame.filter(pl.col("status") != "ok").select(how)["end"].value_counts().sort("end")
+    return ", ".join(f"{n} {end}" for end, n in ends.iter_rows())
 
 
 def retried_share() -> Check:

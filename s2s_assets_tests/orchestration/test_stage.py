@@ -4,6 +4,7 @@ import dagster as dg
 import pytest
 
 from s2s_assets.orchestration import Driver, RunFailedError, StudyResource
+from s2s_assets.study import ConfigKeyError, StudyError
 
 
 @pytest.fixture
@@ -71,6 +72,15 @@ def test_blocking_check_stores_nothing_and_keeps_the_old_table(driver, toy, inst
     assert record.status.value == "FAILED"
 
 
+def test_a_reason_of_our_own_is_told_without_its_class(driver, toy):
+    def complain(_):
+        raise StudyError("the key is not set")
+
+    toy.after_step = complain
+    with pytest.raises(RunFailedError, match=r"failed: the key is not set$"):
+        driver.run_job("fill", partition="red|ann|none")
+
+
 def test_a_run_reads_its_own_snapshot_even_when_head_moves_meanwhile(driver, toy):
     driver.run_job("fill", partition="red|ann|none")
     study = StudyResource()
@@ -90,8 +100,6 @@ def test_a_run_reads_its_own_snapshot_even_when_head_moves_meanwhile(driver, toy
 
 
 def test_partition_key_that_is_no_config_key_is_refused(toy, instance):
-    from s2s_assets.study import ConfigKeyError
-
     instance.add_dynamic_partitions("s2s_config", ["../../x"])
     with pytest.raises((RunFailedError, ConfigKeyError)):
         Driver(toy.definitions, instance).run_job("fill", partition="../../x")

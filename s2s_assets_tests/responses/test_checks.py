@@ -9,7 +9,7 @@ from s2s_assets.responses.checks import coverage, loudness_on_target, retried_sh
 
 def _responses(*ends: tuple[str, int]) -> pl.DataFrame:
     """A table `responses` of prompts that ended so after so many attempts."""
-    codes = {"runner_error": "not_attempted"}
+    codes = {"runner_error": "not_attempted", "timeout": "first_event_timeout"}
     rows = [dict.fromkeys(RESPONSES) | {"status": s, "attempts": n, "code": codes.get(s)} for s, n in ends]
     return pl.DataFrame(rows, schema=RESPONSES, orient="row")
 
@@ -28,7 +28,10 @@ OK, TIMEOUT, EMPTY = ("ok", 1), ("timeout", 3), ("empty_audio", 3)
         (
             [OK] * 7 + [TIMEOUT] * 2 + [EMPTY],
             False,
-            "7 of 10 prompts have a response (70.0 %; at least 90.0 % asked); the others: 1 empty_audio, 2 timeout",
+            (
+                "7 of 10 prompts have a response (70.0 %; at least 90.0 % asked); the others: 1 empty_audio, "
+                "2 timeout (first_event_timeout). What was answered is kept, and a further run sends only the rest"
+            ),
         ),
         ([OK] * 10, True, "10 of 10 prompts have a response (100.0 %; at least 90.0 % asked)"),
     ],
@@ -39,7 +42,7 @@ def test_coverage_says_how_the_others_ended(ends: list[tuple[str, int]], enough:
 
 def test_coverage_says_why_it_stopped_and_that_there_was_nothing() -> None:
     said = coverage(0.1, "the budget is used up").evaluate(_responses(OK, TIMEOUT, ("runner_error", 0)))[1]
-    assert said.endswith("; the others: 1 not attempted, 1 timeout; the budget is used up")
+    assert "; the others: 1 not attempted, 1 timeout (first_event_timeout); the budget is used up. What was" in said
     assert coverage(0.1).evaluate(_responses())[0] is False
 
 
