@@ -33,7 +33,7 @@ from s2s_assets.responses.speech import FEW_WORDS, MANY_WORDS, rate_outliers, sp
 from s2s_assets.storage import StudyStore
 from s2s_assets.study import AudioError, AudioTarget
 
-METHOD_VERSION = f"media-2+{AUDIO_METHOD_VERSION}"
+METHOD_VERSION = f"media-3+{AUDIO_METHOD_VERSION}"
 """Changes whenever the same response would come out as other samples or other measures."""
 MEDIA_RATE_HZ = 24_000
 

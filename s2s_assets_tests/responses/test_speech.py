@@ -64,6 +64,28 @@ def test_words_and_rates() -> None:
     assert speaking_rate(6, 1.0, 1.0) is None
 
 
+@pytest.mark.parametrize(
+    ("transcript", "words"),
+    [
+        ("今日は天気がいいですね。", 6),
+        ("今天天气很好,我们去公园吧。", 6),
+        ("วันนี้อากาศดีมาก", 4),
+        ("ថ្ងៃនេះអាកាសធាតុល្អ", 5),
+        ("오늘 날씨가 참 좋네요.", 4),
+        ("AIの 話 — 3 つ", 4),
+        ("  Well – two, dashes - and 4 words… ", 6),
+        ("…", 0),
+    ],
+)
+def test_words_where_no_spaces_part_them(transcript: str, words: int) -> None:
+    assert words_of(transcript) == words
+
+
+def test_a_language_without_spaces_is_no_outlier() -> None:
+    sentence = "今日はとても天気がいいので、午後から公園まで散歩に行きましょう。"
+    assert rate_outliers([speaking_rate(words_of(sentence), 5.0, 0.0)]) == [None]
+
+
 def test_what_no_voice_can_say_is_told_at_once() -> None:
     assert rate_outliers([8.0, 2.5, None, 0.3]) == [MANY_WORDS, None, None, FEW_WORDS]
 
