@@ -141,11 +141,11 @@ def _csv(frame: pl.DataFrame) -> bytes:
 
 def _phases(store: RatingsStore, folder: Path) -> dict[str, Callable[[], object]]:
     def quality() -> int:
-        return rater_quality_table(pl.read_parquet(folder / "snapshot.parquet")).height
+        return rater_quality_table(pl.scan_parquet(folder / "snapshot.parquet")).height
 
     def taken() -> int:
         frame = snapshot(store, Settled("", NOW, 0), []).frame
-        frame.write_parquet(folder / "snapshot.parquet")
+        frame.write_parquet(folder / "snapshot.parquet", row_group_size=100_000)  # as the store has it
         return frame.height
 
     def brought(form: str) -> Callable[[], object]:

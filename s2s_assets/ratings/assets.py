@@ -250,7 +250,7 @@ def rater_quality(
         method_version=QUALITY_VERSION,
         inputs={"ratings": ratings},
         settings=[rules.model_dump(mode="json"), controls.rows(), heard.rows()],
-        compute=lambda: rater_quality_table(ratings.frame, rules, controls, heard),
+        compute=lambda: rater_quality_table(ratings.scan(), rules, controls, heard),
         checks=quality_checks(),
         describe=_describe_quality,
     )

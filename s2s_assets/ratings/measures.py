@@ -34,7 +34,7 @@ class Measure(NamedTuple):
         return self._replace(flag=flag, effect=effect) if fires else self
 
 
-def counting_answers(ratings: pl.DataFrame) -> pl.DataFrame:
+def counting_answers(ratings: pl.DataFrame | pl.LazyFrame) -> pl.DataFrame:
     """The answers that count, one a row, sorted by rater, unit, rubric, and then by time.
 
     Columns: `rating_id`, `rater`, `prompt`, `rubric`, `low` and `high` (the two configs by name), `unit` (a number for
@@ -43,34 +43,69 @@ def counting_answers(ratings: pl.DataFrame) -> pl.DataFrame:
     `repeat` (0, or how many answers the rater gave before on the same unit and rubric), `towards_a` (the score as it is
     stored, positive where `response_a` is better), and of the ratings' optional columns `pair`, `elapsed_ms`,
     `heard_s`, `response_a`, `response_b`, null where they are missing.
+
+    Names are enumerated in their order (`pl.Enum`), those of configs and of responses together: of millions of answers
+    the names would take most of the memory. `named_alike` brings another frame's names to the same form.
     """
-    counted = ratings.filter(pl.col("excluded_by").is_null())
-    turned = pl.col("config_a") > pl.col("config_b")
-    known = pl.col("first").is_in(["a", "b"])
-    optional = {"pair": pl.String, "elapsed_ms": pl.Int64, "heard_s": pl.Float64}
-    optional |= {"response_a": pl.String, "response_b": pl.String}
-    names = {name: pl.col(name) if name in counted.columns else pl.lit(None, kind) for name, kind in optional.items()}
-    answers = counted.select(
-        "rating_id",
-        "rater",
-        "prompt",
-        "rubric",
-        pl.min_horizontal("config_a", "config_b").alias("low"),
-        pl.max_horizontal("config_a", "config_b").alias("high"),
-        pl.when(turned).then(-pl.col("score")).otherwise("score").cast(pl.Int64).alias("signed"),
-        pl.when(pl.col("first") == "a")
-        .then(-pl.col("score"))
-        .when(pl.col("first") == "b")
-        .then("score")
-        .alias("screen"),
-        pl.when(known).then((pl.col("first") == "a") != turned).alias("first_low"),
-        pl.col("score").cast(pl.Int64).alias("towards_a"),
-        "submitted_at",
-        **names,
+    ratings = ratings.lazy()
+    turned, known = pl.col("low") != pl.col("config_a"), pl.col("first").is_in(["a", "b"])
+    screen = pl.when(pl.col("first") == "a").then(-pl.col("score")).when(pl.col("first") == "b").then("score")
+    counted = (
+        ratings.filter(pl.col("excluded_by").is_null())
+        .select("rating_id", "score", "first", "submitted_at", **_enumerated(ratings), **_numbers(ratings))
+        .with_columns(low=pl.min_horizontal("config_a", "config_b"), high=pl.max_horizontal("config_a", "config_b"))
+        .with_columns(
+            signed=pl.when(turned).then(-pl.col("score")).otherwise("score").cast(pl.Int64),
+            screen=screen,
+            first_low=pl.when(known).then((pl.col("first") == "a") != turned),
+            towards_a=pl.col("score").cast(pl.Int64),
+            unit=_unit(),
+        )
+        .drop("score", "first", "config_a", "config_b")
     )
-    answers = answers.with_columns(pl.struct("prompt", "low", "high").rank("dense").cast(pl.Int64).alias("unit") - 1)
-    answers = answers.sort("rater", "unit", "rubric", "submitted_at", "rating_id", nulls_last=True)
-    return answers.with_columns(repeat=pl.int_range(pl.len()).over("rater", "unit", "rubric")).drop("submitted_at")
+    # read in pieces: whole columns of text are never in memory together
+    answers = counted.collect(engine="streaming")
+    answers = answers.sort("rater", "unit", "rubric", "submitted_at", "rating_id", nulls_last=True).drop("submitted_at")
+    return answers.with_columns(repeat=_repeat("rater", "unit", "rubric"))
+
+
+def named_alike(frame: pl.DataFrame, answers: pl.DataFrame, **columns: str) -> pl.DataFrame:
+    """A frame with columns of names (by keyword) enumerated as columns of `answers`; a name that these lack is null."""
+    return frame.with_columns(pl.col(c).cast(answers.schema[of], strict=False) for c, of in columns.items())
+
+
+def _enumerated(ratings: pl.LazyFrame) -> dict[str, pl.Expr]:
+    """The columns of names."""
+    together = (("rater",), ("prompt",), ("rubric",), ("config_a", "config_b"), ("pair",), ("response_a", "response_b"))
+    there = set(ratings.collect_schema().names())
+    found: dict[str, pl.Expr] = {}
+    for names in together:
+        if there.issuperset(names):
+            of_all = pl.concat([ratings.select(pl.col(name).cast(pl.String).alias("name").unique()) for name in names])
+            known = of_all.unique().drop_nulls().sort("name").collect(engine="streaming")
+            found |= {name: pl.col(name).cast(pl.Enum(known["name"])) for name in names}
+        else:
+            found |= {name: pl.lit(None, pl.String) for name in names}
+    return found
+
+
+def _numbers(ratings: pl.LazyFrame) -> dict[str, pl.Expr]:
+    there, kinds = set(ratings.collect_schema().names()), {"elapsed_ms": pl.Int64, "heard_s": pl.Float64}
+    return {name: pl.col(name) if name in there else pl.lit(None, kind) for name, kind in kinds.items()}
+
+
+def _repeat(*names: str) -> pl.Expr:
+    """How many rows before have the same names, where the rows are sorted by them."""
+    row = pl.int_range(pl.len())
+    fresh = pl.any_horizontal(pl.col(name).ne_missing(pl.col(name).shift()) for name in names)
+    return row - pl.when(fresh).then(row).forward_fill()
+
+
+def _unit() -> pl.Expr:
+    """Numbers of the pairs of configs on the prompts, from 0, in the order of their names."""
+    prompt, low, high = (pl.col(name).to_physical().cast(pl.Int64) for name in ("prompt", "low", "high"))
+    configs = pl.max_horizontal(low.max(), high.max()) + 1
+    return ((prompt * configs + low) * configs + high).rank("dense").cast(pl.Int64) - 1
 
 
 def number(value: Any) -> float | None:

@@ -88,7 +88,7 @@ _SCOPES = ("study", "rubric", "questions", "rater", "rating")
 
 
 def rater_quality_table(
-    ratings: pl.DataFrame,
+    ratings: pl.DataFrame | pl.LazyFrame,
     rules: Cleaning | None = None,
     controls: pl.DataFrame | None = None,
     heard: pl.DataFrame | None = None,
@@ -96,7 +96,7 @@ def rater_quality_table(
     """Measure the answers that count (docs/tables.md, `ratings` and `rater_quality`).
 
     Args:
-        ratings: The table of that name; `pair`, `elapsed_ms`, `heard_s` and the response ids may be missing.
+        ratings: The table of that name, or the query that reads it, which takes less memory; `pair`, `elapsed_ms`, `heard_s` and the response ids may be missing.
         rules: The thresholds; the defaults where there are none.
         controls: Replies to controls (`quality_controls.CONTROLS`).
         heard: What was heard of each task (`quality_tasks.HEARD`).
@@ -124,14 +124,14 @@ def _row(m: Measure) -> Iterable[object]:
 
 
 def _agreement_measures(answers: pl.DataFrame) -> Iterator[Measure]:
-    prompts = answers["prompt"].unique().sort()
-    numbered = answers.with_columns(prompt_no=pl.col("prompt").cast(pl.Enum(prompts)).to_physical())
-    totals = {name: np.zeros((len(prompts), 7, 7)) for name in ("alpha", "alpha_cleaned")}
+    prompts = answers["prompt"].n_unique()
+    numbered = answers.with_columns(prompt_no=pl.col("prompt").to_physical().rank("dense").cast(pl.Int64) - 1)
+    totals = {name: np.zeros((prompts, 7, 7)) for name in ("alpha", "alpha_cleaned")}
     for (rubric,), part in sorted(numbered.group_by("rubric"), key=lambda item: item[0]):
         once = part.filter(pl.col("repeat") == 0)
         for name, of in (("alpha", once), ("alpha_cleaned", once.filter("kept"))):
             counts, of_prompt = _counts(of)
-            found = coincidences(counts, of_prompt, len(prompts))
+            found = coincidences(counts, of_prompt, prompts)
             totals[name] += found
             yield _alpha("rubric", str(rubric), name, found, of.height)
             if name == "alpha":

@@ -21,7 +21,7 @@ from collections.abc import Iterator
 import polars as pl
 from scipy.stats import binom
 
-from s2s_assets.ratings.measures import Measure
+from s2s_assets.ratings.measures import Measure, named_alike
 from s2s_assets.study import OVERALL, Cleaning
 
 CONTROLS = pl.Schema(
@@ -80,6 +80,7 @@ def _repeated_controls(answers: pl.DataFrame, controls: pl.DataFrame) -> pl.Data
     """`rater` and `gap` between a repeat's Overall and the answer that it repeats."""
     of_repeat = controls.filter((pl.col("kind") == "repeat") & (pl.col("rubric") == OVERALL))
     asked = answers.filter((pl.col("rubric") == OVERALL) & (pl.col("repeat") == 0)).drop_nulls("response_a")
+    of_repeat = named_alike(of_repeat, answers, rater="rater", first="response_a", second="response_a")
     parts = []
     # a score for response_a is one against response_b; the screen's is for the second heard
     for first, second, sign in (("response_a", "response_b", 1), ("response_b", "response_a", -1)):

@@ -41,7 +41,7 @@ def _wide(answers: pl.DataFrame) -> tuple[list[str], Floats]:
     first = answers.filter(pl.col("repeat") == 0)
     task = first.select(pl.struct("rater", "unit").rank("dense").cast(pl.Int64) - 1).to_series().to_numpy()
     scores = np.full((int(task.max(initial=-1)) + 1, len(names)), np.nan)
-    rubric = first["rubric"].cast(pl.Enum(names)).to_physical().to_numpy()
+    rubric = first["rubric"].to_physical().rank("dense").cast(pl.Int64).to_numpy() - 1
     scores[task, rubric] = first["signed"].to_numpy()
     return names, scores
 

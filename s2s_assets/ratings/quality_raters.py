@@ -4,10 +4,11 @@ import math
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+import numpy as np
 import polars as pl
 
 from s2s_assets.ratings.measures import TASK, Measure, number
-from s2s_assets.study import Cleaning
+from s2s_assets.study import Cleaning, Floats, Ints
 
 _SCORES = range(-3, 4)
 _TINY = 1e-9
@@ -61,14 +62,22 @@ def _by_task(tasks: pl.DataFrame) -> pl.DataFrame:
 
 def _rest(answers: pl.DataFrame) -> pl.DataFrame:
     """Correlation with the mean of the other raters' scores on the same unit and rubric, over what they share."""
-    cell, own = ("unit", "rubric"), ("unit", "rubric", "rater")
-    total, n = pl.col("signed").sum(), pl.len().cast(pl.Int64)
-    others = n.over(cell) - n.over(own)
-    rest = (total.over(cell) - total.over(own)) / others
-    shared = answers.select("rater", "unit", "signed", rest=pl.when(others > 0).then(rest)).drop_nulls("rest")
+    rubric = pl.col("rubric").to_physical().cast(pl.Int64)
+    # a rater's answers in a cell lie together, the first of them with repeat 0
+    cell, own = pl.col("unit") * (rubric.max() + 1) + rubric, (pl.col("repeat") == 0).cum_sum()
+    signed = answers["signed"].to_numpy()
+    (total, n), (mine, my_n) = (_sums(answers.select(key).to_series().to_numpy(), signed) for key in (cell, own))
+    others, rest = n - my_n, (total - mine) / np.maximum(n - my_n, 1)
+    shared = answers.select("rater", "unit", "signed", rest=pl.Series(rest)).filter(pl.Series(others > 0))
     return shared.group_by("rater", maintain_order=True).agg(
         pl.corr("signed", "rest").alias("rest_r"), pl.col("unit").n_unique().alias("rest_tasks")
     )
+
+
+def _sums(keys: Ints, values: Ints) -> tuple[Floats, Ints]:
+    """Of each row, the sum and the number of the values with its key; keys are small numbers from 0."""
+    sums, counts = np.bincount(keys, values).astype(np.float64), np.bincount(keys).astype(np.int64)
+    return sums[keys], counts[keys]
 
 
 def _crowd(answers: pl.DataFrame) -> pl.DataFrame:

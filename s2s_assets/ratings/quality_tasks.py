@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 import polars as pl
 
-from s2s_assets.ratings.measures import Measure
+from s2s_assets.ratings.measures import Measure, named_alike
 from s2s_assets.study import Cleaning
 
 HEARD = pl.Schema({"rater": pl.String(), "pair": pl.String(), "coverage": pl.Float64(), "rate": pl.Float64()})
@@ -23,7 +23,7 @@ def task_measures(answers: pl.DataFrame, heard: pl.DataFrame, rules: Cleaning) -
     by_rater = timed.unique(["rater", "pair"]).group_by("rater").agg((pl.col("share") < 1.0).mean(), pl.len())
     for rater, share, n in by_rater.sort("rater").iter_rows():
         yield Measure("rater", rater, "too_fast_share", share, n)
-    played = answers.join(heard, on=["rater", "pair"])
+    played = answers.join(named_alike(heard, answers, rater="rater", pair="pair"), on=["rater", "pair"])
     yield from _dropped(played.filter(pl.col("coverage") < rules.min_coverage), "coverage", "coverage", "not_heard")
     yield from _dropped(played.filter(pl.col("rate") != 1.0), "rate", "rate", "rate_tampered")
 

@@ -4,11 +4,13 @@ A table's version is the SHA-256 of its Parquet bytes, so a step that computes t
 changes nothing. `HEAD` says which version is in force; it is the only object that is ever replaced.
 """
 
+import io
 import json
 import re
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import polars as pl
@@ -34,10 +36,23 @@ _VERSION = re.compile(r"[0-9a-f]{64}")
 
 @dataclass(frozen=True)
 class Table:
-    """A stored frame and the hash of its Parquet bytes."""
+    """A stored frame: its Parquet bytes and their hash."""
 
     version: str
-    frame: pl.DataFrame
+    data: bytes = field(repr=False)
+
+    @cached_property
+    def frame(self) -> pl.DataFrame:
+        """The frame, in memory from the first time it is asked for.
+
+        Raises:
+            StoreError: bytes that are no Parquet.
+        """
+        return from_parquet(self.data)
+
+    def scan(self) -> pl.LazyFrame:
+        """The frame as a query, which reads no more than it needs."""
+        return pl.scan_parquet(io.BytesIO(self.data))
 
 
 class StudyStore:
@@ -90,7 +105,8 @@ class StudyStore:
             StoreError: a column that Parquet cannot hold.
         """
         data = to_parquet(frame)
-        table = Table(sha256_hex(data), frame)
+        table = Table(sha256_hex(data), data)
+        vars(table)["frame"] = frame  # it need not be read back
         self._put(self._table_key(asset, partition, table.version), data)
         return table
 
@@ -100,7 +116,7 @@ class StudyStore:
         Raises:
             StoreError: no such table, or its bytes are not those that were stored.
         """
-        return Table(version, from_parquet(self._verified(self._table_key(asset, partition, version), version)))
+        return Table(version, self._verified(self._table_key(asset, partition, version), version))
 
     def head(self, asset: str, partition: str | None) -> str | None:
         """The version in force; None where there is none yet."""

@@ -95,6 +95,15 @@ def test_dropped_raters_are_out_of_the_cleaned_alpha() -> None:
     assert raw["n"] - cleaned["n"] == 40
 
 
+def test_a_query_is_measured_as_its_table_is() -> None:
+    table = with_responses(table_of()).with_columns(pair="prompt")
+    controls = pl.DataFrame(control("stranger", "gold", 1, {"overall": 2}, low=1, high=3), schema=CONTROLS)
+    heard = pl.DataFrame({"rater": ["stranger"], "pair": ["nobody's"], "coverage": [0.1], "rate": [1.0]}, schema=HEARD)
+    by_table = rater_quality_table(table, None, controls, heard)
+    assert rater_quality_table(table.lazy(), None, controls, heard).equals(by_table)
+    assert set(by_table.filter(name="stranger")["measure"]) == {"control_share"}
+
+
 def test_few_tasks_are_no_ground_for_a_flag() -> None:
     table = rater_quality_table(table_of(rows_of("new", lambda truth, first, k, rng: 2, tasks=9)))
     assert not flags(table, "new")

@@ -66,6 +66,7 @@ def test_a_table_comes_back_and_equal_frames_are_stored_once(store: StudyStore):
         f"study/tables/responses/gpt-rt/alloy/low/{first.version}.parquet"
     ]
     assert_frame_equal(store.read_table("responses", KEY, first.version).frame, FRAME)
+    assert_frame_equal(store.read_table("responses", KEY, first.version).scan().collect(), FRAME)
 
 
 def test_a_tampered_table_is_found(store: StudyStore):
