@@ -29,7 +29,7 @@ from s2s_assets.study import Floats, InputError, Ints, Uncertainty, generator
 
 ADAPTIVE = "adaptive"
 """The `source` of these pairs' slots and votes."""
-ADAPTIVE_VERSION = "adaptive-1"
+ADAPTIVE_VERSION = "adaptive-2"
 """Changes whenever the same fit and plan would give other pairs."""
 _ROUNDING = 1e-9
 

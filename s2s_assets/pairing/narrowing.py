@@ -10,11 +10,12 @@ where v_e = V_ee. An interval's width goes with √v_e. What is made small is
 
     Φ(V) = (Σ_e v_e^p)^(1/p),   p = 8,
 
-a smooth stand-in for the largest variance, which it exceeds by a factor of E^(1/8) at most (1.45 for 19 entities, 1.2 in
-width): where several intervals are equally wide, narrowing one of them counts, though the largest stays (Kiefer's Φ_p
-criterion, 1974, on the variances). Pairs are chosen one by one, each the one with the least Φ(V') given those before it
-(sequential design: Wynn 1970, Fedorov 1972); a pair of entities is chosen no more often than it can be asked. Ties fall
-by the order that a generator draws.
+over the entities that can still be asked about: of p-th powers, a wide one that cannot would leave nothing but rounding of
+the others. Φ is a smooth stand-in for the largest variance, which it exceeds by a factor of E^(1/8) at most (1.45 for 19
+entities, 1.2 in width): where several intervals are equally wide, narrowing one of them counts, though the largest stays
+(Kiefer's Φ_p criterion, 1974, on the variances). Pairs are chosen one by one, each the one with the least Φ(V') given those
+before it (sequential design: Wynn 1970, Fedorov 1972); a pair of entities is chosen no more often than it can be asked. Ties
+fall by the order that a generator draws.
 
 Assumed are strengths and thresholds as the fit has them, and votes that add up. V may be centred on any entities: x sums
 to 0, so V' is centred on the same.
@@ -62,9 +63,10 @@ def narrow(
     left, precision = capacity[i, j].copy(), votes * information[i, j]
     luck, v, chosen = rng.permutation(len(i)), covariance.copy(), []
     for _ in range(pairs):
-        if not (left > 0).any():
+        counted = np.union1d(i[left > 0], j[left > 0])
+        if not counted.size:
             break
-        best = _best(_after(v, i, j, precision), left, luck)
+        best = _best(_after(v, i, j, precision, counted), left, luck)
         if best is None:
             break
         along = v[:, i[best]] - v[:, j[best]]
@@ -74,15 +76,15 @@ def narrow(
     return Narrowing(np.array(chosen, np.int64).reshape(-1, 2), v)
 
 
-def _after(v: Floats, i: Ints, j: Ints, precision: Floats) -> Floats:
-    """(C,) Φ^p after each candidate, as a share of Φ^p now; 1 where all is known."""
-    now = np.diag(v)
+def _after(v: Floats, i: Ints, j: Ints, precision: Floats, counted: Ints) -> Floats:
+    """(C,) Φ^p over some entities after each candidate, as a share of Φ^p now; 1 where all is known."""
+    now = np.diag(v)[counted]
     largest = now.max(initial=0.0)
     if largest <= 0:
         return np.ones(len(i))
     along = v[:, i] - v[:, j]
     columns = np.arange(len(i))
-    left = now[:, None] - along**2 / (1 / precision + along[i, columns] - along[j, columns])
+    left = now[:, None] - along[counted] ** 2 / (1 / precision + along[i, columns] - along[j, columns])
     powered: Floats = ((left / largest) ** POWER).sum(axis=0) / ((now / largest) ** POWER).sum()
     return powered
 

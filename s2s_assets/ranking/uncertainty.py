@@ -50,8 +50,10 @@ def stored_uncertainty(
     """
     fit_row, interval_row = (frame.filter(pl.col("fit") == spec.fit) for frame in (fits, intervals))
     if fit_row.is_empty() or interval_row.is_empty():
-        return f"there is no single ranking {spec.fit} in the last fit"
+        return f"there is no single ranking {spec.fit} in the last fit{_apart(fits, spec)}"
     [fit], [drawn] = fits_from_frame(fit_row), intervals_from_frame(interval_row)
+    if [e.entity for e in fit.entities] != [e.entity for e in drawn.entities]:
+        return f"{spec.fit} and its draws are of two fits: a refit is under way"
     if fit.status == "undefined" or None in fit.thresholds:
         return f"the thresholds of {spec.fit} have no estimate yet"
     bounded, complete = _bounded(fit, drawn.draws)
@@ -64,6 +66,12 @@ def stored_uncertainty(
     told = _information(fit)
     effect = _design_effect(covariance, told, _ratings(fit, drawn), bounded)
     return Uncertainty(spec.fit, tuple(e.entity for e in fit.entities), covariance, told / effect, entity_of)
+
+
+def _apart(fits: pl.DataFrame, spec: FitSpec) -> str:
+    """In how many groups a disconnected board is."""
+    components = fits.filter(pl.col("fit").str.starts_with(f"{spec.fit}/")).height
+    return f": no ratings connect its {components} groups" if components else ""
 
 
 def _bounded(fit: BoardFit, draws: Floats) -> tuple[Bools, Bools]:

@@ -22,6 +22,7 @@ from s2s_assets.orchestration import (
 )
 from s2s_assets.pairing import playable_cells, tasks_level
 from s2s_assets.ratings import (
+    DRAWS,
     QUALITY_VERSION,
     RatingsStore,
     Round,
@@ -109,12 +110,13 @@ def ask_further(
     cells: Callable[[frozenset[str]], pl.DataFrame],
 ) -> Round | str:
     """The round of adaptive pairs that is due, or in words why there is none; `cells` are those without some responses."""
+    draws = store.head(DRAWS, None)
     due, rules = round_due(store, database, study), study.pairing.adaptive
     if isinstance(due, str) or rules is None:
         return str(due)
     known, gone = last_fit.uncertainty(rules.by), withdrawn(database)
     if isinstance(known, str):
-        return pass_over(store, known)
+        return pass_over(store, str(draws), known)
     return open_round(store, study, plan, cells(gone), gone, known, due)
 
 

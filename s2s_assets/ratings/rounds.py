@@ -13,7 +13,7 @@ a later epoch is the plan's from then on: the round's is void and keeps its vote
 """
 
 from collections import Counter
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import asdict, dataclass
 
 import polars as pl
@@ -73,7 +73,11 @@ def rounds(store: StudyStore) -> tuple[Round, ...]:
 
 def round_rows(store: StudyStore) -> pl.DataFrame:
     """The rows of all rounds, in the columns of the plan."""
-    return pl.concat([empty_plan(), *(from_parquet(store.get_blob(one.blob)) for one in rounds(store))])
+    return _rows(store, rounds(store))
+
+
+def _rows(store: StudyStore, made: Iterable[Round]) -> pl.DataFrame:
+    return pl.concat([empty_plan(), *(from_parquet(store.get_blob(one.blob)) for one in made)])
 
 
 def open_round(
@@ -85,7 +89,7 @@ def open_round(
     known: Uncertainty,
     pairs: int,
 ) -> Round:
-    """Choose a round's pairs and write it once; where another run was first, that one stands.
+    """Choose a round's pairs and write it once; where another run was first, its round stands.
 
     Args:
         store: the study's.
@@ -96,28 +100,40 @@ def open_round(
         known: the fit to go by.
         pairs: how many at most (`pairs_due`).
     """
+    earlier = rounds(store)
+    if (one := _round_of(earlier, known.versions.get(DRAWS))) is not None:
+        return one
+    number = len(earlier) + 1
     made = top_up(
         plan,
-        round_rows(store),
+        _rows(store, earlier),
         cells,
         withdrawn,
         known,
         study=study.study,
-        number=len(rounds(store)) + 1,
+        number=number,
         slots=study.pairing.slots,
         pairs=pairs,
     )
     note = "" if made.pairs else "no pair that is allowed would tell anything"
-    return _put(store, known.fit, known.versions, made.rows, made.pairs, made.widest, note)
+    return _put(store, number, known.fit, known.versions, made.rows, made.pairs, made.widest, note)
 
 
-def pass_over(store: StudyStore, why: str) -> Round:
-    """Write down that the fit in force is of no use, so that nobody asks by it again."""
-    return _put(store, "", {DRAWS: str(store.head(DRAWS, None))}, empty_plan(), 0, (0.0, 0.0), why)
+def pass_over(store: StudyStore, draws: str, why: str) -> Round:
+    """Write down that a fit is of no use, so that nobody asks by it again; `draws` is the version of its draws."""
+    earlier = rounds(store)
+    made = _round_of(earlier, draws)
+    return made or _put(store, len(earlier) + 1, "", {DRAWS: draws}, empty_plan(), 0, (0.0, 0.0), why)
+
+
+def _round_of(made: Iterable[Round], draws: str | None) -> Round | None:
+    """The round that went by a version of the draws."""
+    return next((one for one in made if one.versions.get(DRAWS) == draws), None)
 
 
 def _put(
     store: StudyStore,
+    number: int,
     fit: str,
     versions: Mapping[str, str],
     rows: pl.DataFrame,
@@ -125,10 +141,11 @@ def _put(
     widest: tuple[float, float],
     note: str,
 ) -> Round:
-    number, blob = len(rounds(store)) + 1, store.put_blob(to_parquet(rows), "parquet")
+    blob, name = store.put_blob(to_parquet(rows), "parquet"), f"{number:06d}"
     made = Round(number, fit, dict(versions), ADAPTIVE_VERSION, pairs, *widest, blob, note)
-    store.put_record(_KIND, f"{number:06d}", asdict(made))
-    return rounds(store)[number - 1]
+    if store.put_record(_KIND, name, asdict(made)):
+        return made
+    return Round(**(store.get_record(_KIND, name) or {}))
 
 
 def all_pairs(plan: pl.DataFrame, asked: pl.DataFrame) -> pl.DataFrame:
@@ -167,7 +184,7 @@ def round_due(store: StudyStore, database: RatingsStore, study: Study) -> int | 
         return "pairing.adaptive is not set in study.yaml"
     if fit is None:
         return "no fit is stored yet"
-    if any(made.versions.get(DRAWS) == fit for made in rounds(store)):
+    if _round_of(rounds(store), fit) is not None:
         return "the last stored fit had its round; the next one goes by a fit that has its votes"
     return pairs_due(count_votes(database), rules, study.pairing.slots)
 

@@ -32,11 +32,12 @@ def twin(covariance, information, capacity, votes, pairs):
                 x[i], x[j] = 1, -1
                 after = precision + votes * information[i, j] * np.outer(x, x)
                 variances = np.diag(np.linalg.pinv(after, hermitian=True))
-                tried.append((sum(v**POWER for v in variances), i, j, after))
+                counted = [e for e in range(n) if (left[e] * information[e]).any()]
+                tried.append((sum(variances[e] ** POWER for e in counted), i, j, after))
         if not tried:
             break
         _, i, j, precision = min(tried, key=lambda t: t[0])
-        left[i, j] -= 1
+        left[[i, j], [j, i]] -= 1
         chosen.append((i, j))
     return chosen, np.linalg.pinv(precision, hermitian=True)
 
@@ -56,6 +57,17 @@ def test_each_choice_is_the_one_that_the_twin_finds(n, most, votes):
     chosen, after = twin(covariance, told, often(n, most), votes, pairs=15)
     assert [tuple(ends) for ends in found.ends.tolist()] == chosen
     assert np.allclose(found.covariance, after, atol=1e-12)
+
+
+@pytest.mark.parametrize("wide", [1.0, 4.0, 25.0, 1e6])
+def test_what_cannot_be_asked_about_leaves_the_choice_among_the_others_as_it_is(wide):
+    covariance, told = known(6, seed=1)
+    alone = choose(covariance, told, often(6, 3), pairs=12)
+    beside = np.zeros((3, 7, 7))
+    beside[:, :6, :6] = covariance, told, often(6, 3)
+    beside[0, 6, 6], beside[1, 6, :6], beside[1, :6, 6] = wide, 0.1, 0.1
+    found = choose(beside[0], beside[1], beside[2].astype(np.int64), pairs=12)
+    assert found.ends.tolist() == alone.ends.tolist()
 
 
 def test_the_widest_is_asked_about_first_and_against_who_is_close_and_well_known():

@@ -113,13 +113,22 @@ def test_what_no_votes_can_be_asked_by_is_said(tables):
     assert "no single ranking warmth/config" in read(tables, FitSpec(rubric="warmth", by="config"))
     apart = [("r1", "p1", "m0", "m1", 1), ("r2", "p2", "m0", "m1", -1)]
     apart += [("r1", "p1", "m2", "m3", 1), ("r2", "p2", "m2", "m3", -2)]
-    assert "no single ranking overall/config" in read(stored(frame_of(apart)))
+    assert read(stored(frame_of(apart))) == (
+        "there is no single ranking overall/config/all/all/all in the last fit: no ratings connect its 2 groups"
+    )
     ties = [(f"r{k}", f"p{k}", "m0", "m1", 0) for k in range(9)]
     assert "thresholds" in read(stored(frame_of(ties)))
     rows = simulated(400, [0.5, 0.2, 0.0, -0.2, -0.5])
     few = read(stored(frame_of(rows), resamples=60))
     assert few.startswith("60 resamples of overall/config/all/all/all")
     assert "0 resamples" in read(stored(frame_of(rows), resamples=0))
+
+
+@pytest.mark.parametrize("strengths", [[-1.3, 0.4, 0.1, -0.4, 1.2], [0.5, 0.0, -0.5]], ids=["other-ranks", "fewer"])
+def test_draws_of_another_fit_are_not_taken_for_this_ones(tables, strengths):
+    """While a refit runs, `bt_fits` is the new one and `bootstrap_cis` still the last."""
+    _, earlier = stored(frame_of(simulated(400, strengths)), resamples=120)
+    assert "a refit is under way" in read((tables[0], earlier))
 
 
 def test_a_draw_without_a_value_leaves_its_resample_out(tables):

@@ -1,5 +1,6 @@
 """Rounds of adaptive pairs in the ratings database: when they open, how they are handed out, what is kept of them."""
 
+from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
@@ -9,6 +10,7 @@ import pytest
 from s2s_assets.pairing import empty_plan
 from s2s_assets.ratings import (
     RatingsStore,
+    Round,
     all_pairs,
     exclude,
     open_round,
@@ -187,12 +189,45 @@ def test_a_withdrawn_response_is_in_no_round_and_voids_the_pairs_it_has(
 def test_a_fit_that_is_of_no_use_is_passed_over_once(ratings, store, plan, media_of, vote, clock) -> None:
     hand_out(ratings, store, plan, media_of)
     vote(ratings, clock)
-    made = pass_over(store, "the thresholds have no estimate yet")
+    draws = str(store.head("bootstrap_cis", None))
+    made = pass_over(store, draws, "the thresholds have no estimate yet")
+    assert pass_over(store, draws, "another run found so, too") == made
     assert (made.pairs, made.note) == (0, "the thresholds have no estimate yet")
     assert "had its round" in str(round_due(store, ratings, study(share=0.2)))
     assert round_rows(store).equals(empty_plan())
     fit_in_force(store, 2)
     assert open_next(ratings, store, plan, media_of, share=0.2).round == 2
+
+
+class Overtaken(StudyStore):
+    """A store in which another run does something just before this one's first blob is put."""
+
+    def __init__(self, store: StudyStore, meanwhile: Callable[[], object]) -> None:
+        super().__init__(store.blobs, store.study)
+        self.meanwhile: Callable[[], object] | None = meanwhile
+
+    def put_blob(self, data: bytes, suffix: str) -> str:
+        do, self.meanwhile = self.meanwhile, None
+        if do is not None:
+            do()
+        return super().put_blob(data, suffix)
+
+
+def test_two_runs_that_both_found_a_round_due_open_one(ratings, store, plan, media_of, vote, clock) -> None:
+    hand_out(ratings, store, plan, media_of)
+    vote(ratings, clock)
+    due = round_due(store, ratings, study(share=0.2, rounds=2))
+
+    def opened(by: StudyStore) -> Round:
+        return open_round(by, study(), plan, cells_of(plan), (), known(store), due)
+
+    other: list[Round] = []
+    mine = opened(Overtaken(store, lambda: other.append(opened(store))))
+    assert rounds(store) == (mine,) == tuple(other), "side by side"
+    assert opened(store) == mine, "one after the other"
+    assert rounds(store) == (mine,)
+    slots = hand_out(ratings, store, plan, media_of)["slots"]
+    assert slots == plan.height + 2 * due
 
 
 def test_where_no_pair_is_allowed_the_round_says_so(ratings, store, plan_of, media_of, vote, clock) -> None:
