@@ -222,7 +222,8 @@ class _Pairs:
         columns = ("id", "pair", "state", "prompt", "config_a", "config_b", "response_a", "response_b")
         self._planned: dict[tuple[str, str], Row[Any]] = {}
         self.by_name: dict[str, int] = {}
-        for row in connection.execute(select(*pair.c[columns])):
+        # the latest of several with the same responses: the plan's, where it made a pair that was adaptive before
+        for row in connection.execute(select(*pair.c[columns]).order_by(pair.c.id)):
             self.by_name[row.pair] = row.id
             if row.state != OUTSIDE:
                 self._planned[row.response_a, row.response_b] = row

@@ -13,8 +13,10 @@ from s2s_assets.ratings import (
     Round,
     all_pairs,
     exclude,
+    import_ratings,
     open_round,
     pass_over,
+    read_ratings,
     rating_tasks_table,
     round_due,
     round_rows,
@@ -164,6 +166,25 @@ def test_a_pair_that_the_plan_makes_later_is_the_plans(ratings, store, plan, med
     states = dict(rating_tasks_table(ratings).select("pair", "state").iter_rows())
     assert (states["later"], states[mine["pair"].item()]) == ("open", "void")
     assert list(states.values()).count("void") == 1
+
+
+def test_votes_given_elsewhere_about_a_pair_that_the_plan_made_later_are_the_plans(
+    ratings, store, plan, media_of, vote, clock, tmp_path
+) -> None:
+    hand_out(ratings, store, plan, media_of)
+    vote(ratings, clock)
+    open_next(ratings, store, plan, media_of, share=0.2, rounds=1)
+    vote(ratings, clock)
+    later = round_rows(store).filter(pl.col("slot") == 0).head(1)
+    later = later.with_columns(pair=pl.lit("later"), source=pl.lit("baseline"), epoch=pl.lit(2, pl.Int64))
+    hand_out(ratings, store, pl.concat([plan, later.select(plan.columns)]), media_of)
+    for k in range(8):
+        exclude(ratings, "rater", f"rater-{k}", "ada", "a row of Postgres that changes moves to the end", clock())
+    told = later.select("prompt", "config_a", "config_b", "response_a", "response_b", rater=pl.lit("zoe"), score=2)
+    told.write_csv(tmp_path / "elsewhere.csv")
+    assert import_ratings(ratings, read_ratings(tmp_path / "elsewhere.csv"), clock()).inserted == 1
+    [row] = answers(ratings, clock).filter(rater="zoe").to_dicts()
+    assert (row["pair"], row["source"]) == ("later", "baseline")
 
 
 def test_a_withdrawn_response_is_in_no_round_and_voids_the_pairs_it_has(

@@ -158,6 +158,16 @@ async def form_of(request: Request) -> Mapping[str, str]:
     return {name: value.replace("\0", "\ufffd") for name, value in form.multi_items() if isinstance(value, str)}
 
 
+def no_nul(request: Request) -> None:
+    """Refuse an address with a NUL in it: nothing has such a name, and Postgres cannot even be asked for one.
+
+    Raises:
+        RefusedError: there is one.
+    """
+    if "\0" in request.scope["path"] or b"%00" in request.scope["query_string"]:
+        raise RefusedError(400, "bad_request")
+
+
 def stage_only(sat: Sitting, *stages: str) -> None:
     """Send a sitting that is elsewhere to where it is.
 

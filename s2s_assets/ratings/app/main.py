@@ -1,6 +1,6 @@
 """The app: its routes, what it says when something goes wrong, and the guard around all of it."""
 
-from fastapi import FastAPI, Request
+from fastapi import Depends, FastAPI, Request
 from starlette.exceptions import HTTPException
 from starlette.responses import JSONResponse, Response
 from starlette.types import ASGIApp
@@ -15,7 +15,7 @@ from s2s_assets.ratings.app import (
     review,
     tasks,
 )
-from s2s_assets.ratings.app.context import Context, ElsewhereError, RefusedError, context_of, see_other
+from s2s_assets.ratings.app.context import Context, ElsewhereError, RefusedError, context_of, no_nul, see_other
 from s2s_assets.ratings.app.pages import STATIC, page, source
 from s2s_assets.ratings.app.security import Guarded
 from s2s_assets.ratings.app.words import DEFAULT
@@ -37,7 +37,7 @@ def create_app(settings: Settings | None = None, clock: Clock = utc_now) -> ASGI
         IdentityError: the ratings database belongs to another study.
     """
     settings = settings or Settings.from_environment()
-    app = FastAPI(openapi_url=None, docs_url=None, redoc_url=None)
+    app = FastAPI(openapi_url=None, docs_url=None, redoc_url=None, dependencies=[Depends(no_nul)])
     app.state.context = Context(settings, clock)
     for part in (arrivals, listening, tasks, admin_access, admin, admin_records, admin_invitations, review):
         app.include_router(part.router)

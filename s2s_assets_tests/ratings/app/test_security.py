@@ -67,6 +67,32 @@ def test_a_failure_has_them_too_and_tells_nothing(lab, visit) -> None:
 
 
 @pytest.mark.parametrize(
+    "address",
+    [
+        "/admin/rater?name=%00",
+        "/admin/response?id=a%00b",
+        "/admin/prompt?id=%00",
+        "/admin/rating?id=%00",
+        "/admin/audio/prompt?of=%00",
+        "/admin/audio/%00?of=p0",
+        "/admin/table/pairs?find=%00",
+        "/admin/table/%00",
+        "/admin/script?name=%00",
+        "/m/%00",
+        "/i/%00?PROLIFIC_PID=%00",
+        "/static/%00",
+    ],
+)
+def test_an_address_that_no_database_can_hold_is_refused_with_a_page(visit, address) -> None:
+    ann, eve = visit().train(), visit.admin()
+    eve.client.cookies.update(ann.client.cookies)
+    answer = eve.get(address)
+    assert answer.status_code == 400
+    assert "content-security-policy" in answer.headers
+    assert "<h1" in answer.text
+
+
+@pytest.mark.parametrize(
     ("headers", "status_code"),
     [
         ({"sec-fetch-site": "cross-site"}, 403),
