@@ -33,7 +33,7 @@ def spectrogram_dbfs(samples: Samples, rate_hz: int, columns: int, rows: int) ->
     Returns:
         Shape (rows, columns), dBFS of at least -120; the first row holds the lowest frequencies.
     """
-    size = 2 ** round(np.log2(WINDOW_S * rate_hz))
+    size = max(4, 2 ** round(np.log2(WINDOW_S * rate_hz)))
     # half a window of silence at either end: the first and the last sample stand in the middle of a window
     padded = np.pad(samples, ((size // 2, size // 2 + size), (0, 0)))
     starts = np.arange(0, len(samples), max(1, min(size // 2, len(samples) // columns)))

@@ -64,6 +64,15 @@ def test_any_length_fits_into_any_picture(frames, columns, rows):
     assert found.min() >= FLOOR_DBFS
 
 
+@pytest.mark.parametrize("rate_hz", [1, 2, 40, 100, 768_000])
+@pytest.mark.parametrize("frames", [1, 5000])
+def test_any_rate_that_a_file_claims_has_a_picture(rate_hz, frames):
+    found = spectrogram_dbfs(np.random.default_rng(1).normal(0, 0.1, (frames, 1)), rate_hz, 64, 32)
+    assert 1 <= found.shape[0] <= 32
+    assert 1 <= found.shape[1] <= 64
+    assert np.isfinite(found).all()
+
+
 def test_windows_are_transformed_in_blocks_as_they_would_be_one_by_one(tone):
     rng = np.random.default_rng(3)
     samples, size, rate_hz = rng.normal(0, 0.1, (9000, 1)), 256, 8000

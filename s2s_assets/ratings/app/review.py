@@ -15,7 +15,15 @@ from s2s_assets.ratings.app.context import AppContext, Context, Form, RefusedErr
 from s2s_assets.ratings.review import TakeReview, script_review
 from s2s_assets.ratings.review_media import ReviewMedia
 from s2s_assets.ratings.verdicts import judge, verdicts_given, verdicts_in_force
-from s2s_assets.study import FAULTS, AudioError, Judgement, RatingsError, RecordingVerdict, StoreError
+from s2s_assets.study import (
+    FAULTS,
+    AudioError,
+    Judgement,
+    ObjectNotFoundError,
+    RatingsError,
+    RecordingVerdict,
+    StoreError,
+)
 
 router = APIRouter(prefix="/admin", dependencies=[Depends(admin_of)])
 CHOICES: Mapping[str, tuple[str, Judgement | None, bool]] = {
@@ -54,7 +62,7 @@ def recording(context: AppContext, kind: str, of: str = "") -> Response:
     make, media_type = _KINDS[kind]
     try:
         return FileResponse(make(context.review_media, of), media_type=media_type)
-    except AudioError as error:
+    except (AudioError, ObjectNotFoundError) as error:
         raise RefusedError(404, "unknown_media") from error
 
 
@@ -144,7 +152,7 @@ def _chart(context: Context, take: TakeReview) -> tuple[Markup | None, str | Non
     try:
         svg = context.review_media.chart(blob, take.row["recording"], take.measures, picture)
     except (AudioError, StoreError) as error:
-        return None, str(error)
+        return None, take.row["reason"] or str(error)
     return Markup(svg), None  # noqa: S704 - drawing escapes every name
 
 

@@ -108,6 +108,13 @@ def test_the_table_says_what_is_to_review(eve, lab, clock) -> None:
     assert state(lab, clock, "p5")["state"] == "no recording"
 
 
+def test_a_take_that_is_no_audio_is_named_by_its_file(eve) -> None:
+    page = eve.get("/admin/script?name=p2").text
+    told = re.findall(r'class="banner bad"><bdi>(.*?)</bdi>', page)
+    assert len(told) == 1
+    assert told[0].startswith("p2-a.flac: ")
+
+
 def test_a_page_shows_every_take_against_its_limits(eve) -> None:
     text = eve.get("/admin/script?name=p0").text
     assert "say 0" in text
@@ -150,6 +157,18 @@ def test_what_is_no_recording_is_not_served(eve, lab) -> None:
         for of in ("", other, html, "../../etc/passwd", "x" * 5000):
             assert eve.get(f"/admin/recording/{kind}?of={quote(of)}").status_code == 404, of[:20]
     assert eve.get(f"/admin/recording/other?of={recorded(lab)['source_blob'][0]}").status_code == 404
+
+
+def test_a_recording_that_is_gone_from_the_store_is_answered_by_a_page(eve, lab) -> None:
+    blob = recorded(lab).filter(recording="p0-a")["source_blob"].item()
+    [file] = (lab.root / "home").rglob(blob)
+    file.unlink()
+    for kind in ("sound", "spectrogram"):
+        assert eve.get(f"/admin/recording/{kind}?of={blob}").status_code == 404
+    page = eve.get("/admin/script?name=p0").text
+    assert "no object" in page
+    assert page.count("<audio") == 2, "the others are there"
+    assert judge(eve, "p0-a", "rerecord", reason="the file is lost").status_code == 200
 
 
 def test_a_verdict_is_kept_with_author_and_time_and_the_newest_counts(eve, lab, clock) -> None:
