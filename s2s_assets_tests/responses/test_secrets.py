@@ -71,7 +71,7 @@ def test_no_scenario_leaves_a_key(
     voice = Voice(id="marin", provider_id=party.voice)
     config = make_config(adapter=party.adapter, settings=dict(party.settings), voices=(voice,))
     frame = prompts(directory_store, len(scenarios))
-    unprobed = HURRIED.model_copy(update={"preflight": False})
+    unprobed = HURRIED.model_copy(update={"preflight": False, "concurrency": 8})  # some wait for long by the clock
     with caplog.at_level(logging.DEBUG):
         said = asyncio.run(
             _collect(config, frame, directory_store, tmp_path, party.emulator(scenarios), unprobed)  # type: ignore[arg-type]
