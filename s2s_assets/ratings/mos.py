@@ -14,8 +14,8 @@ import numpy as np
 from sqlalchemy import BigInteger, Connection, Select, bindparam, cast, func, select, text, union_all
 
 from s2s_assets.ratings.app_schema import MOS_VOTES, OPEN_TASK, sitting, task
-from s2s_assets.ratings.schema import media, pair
-from s2s_assets.ratings.shown import Clip, new_task
+from s2s_assets.ratings.schema import pair
+from s2s_assets.ratings.shown import clip_of, new_task
 from s2s_assets.ratings.sittings import Sitting
 from s2s_assets.ratings.store import Clock
 
@@ -46,12 +46,13 @@ def show_mos(
     best = connection.execute(_BEST, of).first()
     if best is None:
         return False
-    clips = (
-        Clip("prompt", best.blob_prompt, best.duration_prompt),
-        Clip("first", best.blob_response, best.duration_response),
-    )
+    prompt = clip_of(connection, "prompt", "prompt", best.prompt)
+    response = clip_of(connection, "first", "response", best.response)
+    if prompt is None or response is None:
+        return False
+    subjects = {"prompt": best.prompt, "first": best.response}
     more = {"slot": _free_slot(connection, best.response, votes), "expires_at": now + LEASE}
-    new_task(connection, sat.id, "mos", position, {"prompt": best.prompt, "first": best.response}, clips, now, **more)
+    new_task(connection, sat.id, "mos", position, subjects, (prompt, response), now, **more)
     return True
 
 
@@ -80,22 +81,11 @@ def _candidates(side: str, from_start: bool) -> "Select[Any]":
 
 
 def _best() -> "Select[Any]":
-    """The candidate with the fewest votes, and what is heard of it."""
+    """Prompt and response of the candidate with the fewest votes."""
     arms = (_candidates(side, from_start) for side, from_start in product("ab", (True, False)))
     window = union_all(*(select(arm.subquery()) for arm in arms)).cte("candidates")
     luck = cast(window.c.id, BigInteger) * bindparam("luck", type_=BigInteger) % (_LUCK_RANGE - 1)
-    least = (
-        select(*window.c["prompt", "response"]).order_by(window.c.votes, luck, window.c.response).limit(1).cte("least")
-    )
-    prompt, response = media.alias("heard_prompt"), media.alias("heard_response")
-    joined = least.join(prompt, (prompt.c.kind == "prompt") & (prompt.c.subject == least.c.prompt)).join(
-        response, (response.c.kind == "response") & (response.c.subject == least.c.response)
-    )
-    sounds = (
-        *(prompt.c.blob.label("blob_prompt"), prompt.c.duration_s.label("duration_prompt")),
-        *(response.c.blob.label("blob_response"), response.c.duration_s.label("duration_response")),
-    )
-    return select(*least.c, *sounds).select_from(joined)
+    return select(*window.c["prompt", "response"]).order_by(window.c.votes, luck, window.c.response).limit(1)
 
 
 _BEST = _best()

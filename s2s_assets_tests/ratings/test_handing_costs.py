@@ -1,15 +1,18 @@
 """What a hand-out costs does not grow with the study: rows read and statements sent, not seconds."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
 import pytest
 from sqlalchemy import Connection, event
 
-from s2s_assets.ratings import Handout, RatingsStore, enrol, next_assignment, submit, upsert_tasks
+from s2s_assets.ratings import Handout, RatingsStore, enrol, invite, next_assignment, submit, upsert_tasks
+from s2s_assets.ratings.invitations import Claims, invited
+from s2s_assets.ratings.mos import show_mos
 from s2s_assets.ratings.schema import pair
+from s2s_assets.ratings.sittings import begin
 
 RULES = Handout(candidates=20, prompt_per_rater=9)
 
@@ -31,11 +34,8 @@ def rows_of_pair(connection: Connection, statement: str, parameters: Any) -> int
     )
 
 
-def work(store: RatingsStore, clock: Any) -> int:
-    """Of one hand-out: rows of `pair` that Postgres looks at, steps of SQLite's machine."""
-    rng, who = np.random.default_rng(3), enrol(store, "panel", "ann", clock())
-    for _ in range(3):
-        submit(store, next_assignment(store, who, "s", rng, clock, RULES).nonce, {"overall": 0}, clock)
+def work(store: RatingsStore, do: Callable[[], Any]) -> int:
+    """What something costs: rows of `pair` that Postgres looks at, steps of SQLite's machine."""
     postgres = store.engine.dialect.name == "postgresql"
     done = 0
 
@@ -51,7 +51,7 @@ def work(store: RatingsStore, clock: Any) -> int:
         done += 1
 
     event.listen(store.engine, "before_cursor_execute", look)
-    assert next_assignment(store, who, "s", rng, clock, RULES) is not None
+    assert do()
     event.remove(store.engine, "before_cursor_execute", look)
     return done
 
@@ -76,10 +76,26 @@ def grown(ratings: RatingsStore, plan_of, media_of):
 @pytest.mark.parametrize("mostly_done", [False, True], ids=["open", "mostly_done"])
 def test_a_hand_out_does_not_read_all_pairs(grown, clock, mostly_done: bool) -> None:
     store = grown(100, mostly_done)
-    done = work(store, clock)
+    rng, who = np.random.default_rng(3), enrol(store, "panel", "ann", clock())
+    for _ in range(3):
+        submit(store, next_assignment(store, who, "s", rng, clock, RULES).nonce, {"overall": 0}, clock)
+    done = work(store, lambda: next_assignment(store, who, "s", rng, clock, RULES))
     # a window of 20 pairs is read twice, to be found and to be weighed; SQLite takes some 180 steps a pair
     assert done < (8_000 if store.engine.dialect.name == "sqlite" else 100)
     assert done > 20
+
+
+def test_a_single_response_is_found_without_reading_all_pairs(grown, clock) -> None:
+    store = grown(100, False)
+    found = invited(store, invite(store, clock(), "generic", "mos"))
+    sat, _ = begin(store, found, Claims("ann", "1"), "en", "1", clock())
+
+    def show() -> bool:
+        with store.importing() as connection:
+            return show_mos(connection, sat, 2, 0, np.random.default_rng(3), clock)
+
+    # a hundred pairs on each side of a random place, once for each of their responses
+    assert work(store, show) < (60_000 if store.engine.dialect.name == "sqlite" else 500)
 
 
 def test_a_hand_out_is_one_transaction_of_few_statements(planned, clock) -> None:
