@@ -235,8 +235,9 @@ def _status_cells(row: ConfigStatus) -> tuple[str, ...]:
 def _now(row: ConfigStatus) -> str:
     if row.running is None:
         return ""
-    done, to_go = row.running.get("done"), row.running.get("to_go_s")
-    return f"collecting, {done or 0} done" + (f", about {_time(to_go)} to go" if to_go is not None else "")
+    done, rate, to_go = (row.running.get(name) for name in ("done", "rate", "to_go_s"))
+    pace = f", {60 * rate:.1f} prompts a minute" if rate else ""
+    return f"collecting, {done or 0} done{pace}" + (f", about {_time(to_go)} to go" if to_go is not None else "")
 
 
 def _show(titles: Sequence[str], rows: Iterable[tuple[str, ...]]) -> None:

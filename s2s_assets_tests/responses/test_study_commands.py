@@ -170,6 +170,15 @@ def test_status_shows_a_collection_that_runs(place: Place) -> None:
     assert place.call("status", "--json", "--config", TALKER)[1][0]["running"] is None
 
 
+def test_status_tells_people_how_fast_a_collection_is(place: Place) -> None:
+    async def run() -> str:
+        async with collecting(place.root / "home", TALKER) as folder:
+            write_progress(folder, {"done": 2, "rate": 0.5, "to_go_s": 61.0})
+            return place.call("status", "--config", TALKER)[2]
+
+    assert "collecting, 2 done, 30.0 prompts a minute, about 61 s to go" in asyncio.run(run())
+
+
 def test_collecting_anew_keeps_the_old_and_asks_once(place: Place) -> None:
     place.collect()
     old = build_responses(place.config, place.prompts, place.store)
