@@ -16,6 +16,8 @@ from s2s_assets.audio import decode, pcm_sha256, read_audio_file
 from s2s_assets.audio.riff import repair_sizes
 from s2s_assets.study import AudioError
 
+EXTENSIBLE = 0xFFFE
+
 
 def coded(samples, rate_hz, container, subtype):
     file = io.BytesIO()
@@ -29,6 +31,15 @@ def claim_frames(flac, frames):
     return flac[:18] + fields.to_bytes(8, "big") + flac[26:]
 
 
+def framed(data, order, tag, bits, frame):
+    """A WAV of one channel whose header gives these bits and bytes, in the byte order of RIFF or of RIFX."""
+    fields = struct.pack(f"{order}HHIIHH", tag, 1, 24000, 24000 * frame, frame, bits)
+    if tag == EXTENSIBLE:
+        fields += struct.pack(f"{order}HHIIHH", 22, bits, 4, 1, 0, 0x10) + bytes.fromhex("800000aa00389b71")
+    chunks = b"".join(n + struct.pack(f"{order}I", len(c)) + c for n, c in ((b"fmt ", fields), (b"data", data)))
+    return (b"RIFF" if order == "<" else b"RIFX") + struct.pack(f"{order}I", 4 + len(chunks)) + b"WAVE" + chunks
+
+
 @pytest.mark.parametrize("extensible", [False, True])
 @pytest.mark.parametrize(
     ("bits", "floats"), [(8, False), (16, False), (24, False), (32, False), (32, True), (64, True)]
@@ -40,6 +51,25 @@ def test_every_wav_sample_format_is_read_exactly(wav, babble, bits, floats, exte
     expected = samples.astype(f"f{bits // 8}") if floats else np.rint(samples * top) / top
     np.testing.assert_array_equal(clip.samples, expected)
     assert (clip.rate_hz, clip.channels, clip.duration_s, clip.warnings) == (24000, 2, 0.5, ())
+
+
+@pytest.mark.parametrize("order", ["<", ">"])
+@pytest.mark.parametrize("tag", [0x0001, EXTENSIBLE])
+@pytest.mark.parametrize(("bits", "container"), [(24, 4), (20, 4), (12, 2), (20, 3), (24, 3)])
+def test_samples_stand_in_the_high_bits_of_their_container(babble, bits, container, tag, order):
+    codes = np.rint(babble(0.5)[:, 0] * 2 ** (bits - 1)).astype(int)
+    side = "little" if order == "<" else "big"
+    data = b"".join((int(code) << 8 * container - bits).to_bytes(container, side, signed=True) for code in codes)
+    clip = decode(framed(data, order, tag, bits, container), "x.wav")
+    np.testing.assert_array_equal(clip.samples[:, 0], codes / 2 ** (bits - 1))
+    assert clip.warnings == (("header_size",) if container == 4 else ())
+
+
+@pytest.mark.parametrize("tag", [0x0001, EXTENSIBLE])
+def test_an_untrue_frame_size_beside_16_bits_is_not_believed(babble, tag):
+    codes = np.rint(babble(0.5)[:, 0] * 2**15).astype("<i2")
+    clip = decode(framed(codes.tobytes(), "<", tag, 16, 4), "x.wav")
+    np.testing.assert_array_equal(clip.samples[:, 0], codes / 2**15)
 
 
 @pytest.mark.parametrize("rate_hz", [8000, 11025, 16000, 22050, 24000, 44100, 48000])
