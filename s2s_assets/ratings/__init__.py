@@ -22,6 +22,7 @@ from s2s_assets.ratings.quality_tasks import HEARD
 from s2s_assets.ratings.reading import Reading, reading_options
 from s2s_assets.ratings.reconcile import Reconciled, read_submissions, reconcile, sittings_table
 from s2s_assets.ratings.replies import MOS, controls_table, heard_table, mos_table
+from s2s_assets.ratings.review import RecordedTable
 from s2s_assets.ratings.rounds import (
     DRAWS,
     Round,
@@ -39,7 +40,7 @@ from s2s_assets.ratings.store import Rater, RatingsStore, enrol, status, utc_now
 from s2s_assets.ratings.submit import submit
 from s2s_assets.ratings.tasks import RATING_TASKS, rating_tasks_table, task_media, upsert_tasks
 from s2s_assets.ratings.transfer import as_written, import_file, import_ratings
-from s2s_assets.ratings.verdicts import judge, verdicts_given, verdicts_in_force
+from s2s_assets.ratings.verdicts import judge, verdicts_given, verdicts_in_force, verdicts_to_take
 
 __all__ = [
     "CONTROLS",
@@ -64,6 +65,7 @@ __all__ = [
     "RatingsStore",
     "Reading",
     "Reconciled",
+    "RecordedTable",
     "RepeatsRule",
     "Round",
     "Settled",
@@ -126,6 +128,7 @@ __all__ = [
     "utc_now",
     "verdicts_given",
     "verdicts_in_force",
+    "verdicts_to_take",
     "withdraw",
     "withdrawn",
     "write_project",

@@ -25,6 +25,7 @@ from s2s_assets.ratings import (
     DRAWS,
     QUALITY_VERSION,
     RatingsStore,
+    RecordedTable,
     Round,
     Settled,
     agreement_report,
@@ -45,7 +46,7 @@ from s2s_assets.ratings import (
     snapshot,
     task_media,
     upsert_tasks,
-    verdicts_in_force,
+    verdicts_to_take,
     withdrawn,
 )
 from s2s_assets.ratings.checks import QUALITY_SPECS, quality_checks
@@ -74,8 +75,10 @@ class DatabaseReviews(Reviews):
     study: dg.ResourceDependency[StudyResource]
 
     def verdicts(self) -> tuple[RecordingVerdict, ...]:
-        """The newest verdict about each file of each recording, oldest first."""
-        return verdicts_in_force(RatingsStore(self.study.engine(), self.study.folder().study.study))
+        """The newest verdict about each file of each recording, oldest first, but none that answers overtook."""
+        study = self.study.folder().study
+        recorded = RecordedTable(self.study.store(study)).frame()
+        return verdicts_to_take(RatingsStore(self.study.engine(), study.study), recorded)
 
 
 recording_verdicts = dg.AssetSpec(

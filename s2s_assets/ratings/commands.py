@@ -18,10 +18,11 @@ from s2s_assets.ratings.links import make_links
 from s2s_assets.ratings.options import columns_option, scores_option
 from s2s_assets.ratings.project import TOOLS, Tool, write_project
 from s2s_assets.ratings.reconcile import read_submissions, reconcile, sittings_table
+from s2s_assets.ratings.review import RecordedTable
 from s2s_assets.ratings.store import RatingsStore, status, utc_now
 from s2s_assets.ratings.transfer import Imported
 from s2s_assets.ratings.transfer import import_file as import_answers
-from s2s_assets.ratings.verdicts import verdicts_given, verdicts_in_force
+from s2s_assets.ratings.verdicts import verdicts_given, verdicts_to_take
 from s2s_assets.storage import StudyStore, open_engine, open_store
 from s2s_assets.study import Settings, StudyFolder, load_study, plural
 from s2s_assets.study.console import console, emit, guard, json_option, people
@@ -299,15 +300,16 @@ def open_admin(url: str | None, end: bool, as_json: bool) -> None:
 @guard
 def list_verdicts(as_json: bool) -> None:
     """List what reviewers said of recordings, oldest first; of one file the newest counts."""
-    store, _ = _open()
-    in_force = set(verdicts_in_force(store))
+    store, folder = _open()
+    blobs = StudyStore(open_store(Settings.from_environment().store), folder.study.study)
+    in_force = set(verdicts_to_take(store, RecordedTable(blobs).frame()))
     rows = [one.model_dump(mode="json") | {"in_force": one in in_force} for one in verdicts_given(store)]
     if as_json:
         emit(rows)
         return
     for one in verdicts_given(store):
         said = "selected" if one.selected else one.verdict or "taken back"
-        state = "" if one in in_force else "  no longer in force"
+        state = "" if one in in_force else "  not in force"
         why = f": {one.why}" if one.why else ""
         told = f"{one.created_at:%Y-%m-%d %H:%M}  {one.recording}  {said} by {one.author}{why}{state}"
         people.print(told, markup=False)

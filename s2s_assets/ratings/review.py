@@ -68,6 +68,8 @@ class TakeReview:
     checks: tuple[QaCheck, ...]
     verdicts: tuple[RecordingVerdict, ...]
     """About this file, newest first."""
+    in_force: RecordingVerdict | None
+    """The one of these that counts."""
     earlier: tuple[RecordingVerdict, ...]
     """About files that it had before, newest first."""
 
@@ -137,7 +139,7 @@ def script_review(
         script=scripts[prompt],
         state=about["state"],
         waits=about["waits"],
-        takes=tuple(_take_review(row, given, limits) for row in of_script.iter_rows(named=True)),
+        takes=tuple(_take_review(row, given, in_force, limits) for row in of_script.iter_rows(named=True)),
         next=next((name for name in others if name > prompt), next(iter(others), None)),
         left=table.filter(state=TO_REVIEW).height,
     )
@@ -170,13 +172,17 @@ def _state() -> pl.Expr:
     )
 
 
-def _take_review(row: Mapping[str, Any], given: Sequence[RecordingVerdict], limits: QaLimits) -> TakeReview:
+def _take_review(
+    row: Mapping[str, Any], given: Sequence[RecordingVerdict], in_force: Sequence[RecordingVerdict], limits: QaLimits
+) -> TakeReview:
     measures = Measures.from_row(row) if row["status"] == "ok" else None
-    about = [v for v in reversed(given) if v.recording == row["recording"]]
+    name, blob = row["recording"], row["source_blob"]
+    about = [v for v in reversed(given) if v.recording == name]
     return TakeReview(
         row=row,
         measures=measures,
         checks=() if measures is None else qa_checks(measures, row["acoustic"], limits),
-        verdicts=tuple(v for v in about if v.source_blob == row["source_blob"]),
-        earlier=tuple(v for v in about if v.source_blob != row["source_blob"]),
+        verdicts=tuple(v for v in about if v.source_blob == blob),
+        in_force=next((v for v in in_force if v.recording == name and v.source_blob == blob), None),
+        earlier=tuple(v for v in about if v.source_blob != blob),
     )

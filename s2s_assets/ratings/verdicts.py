@@ -2,7 +2,8 @@
 
 A verdict names the bytes that were heard, and is refused where the recording has others by now. One that would give a
 prompt another take while answers about it are stored is refused too: old answers would stand beside new audio under one
-name. Nothing is ever changed or deleted; a verdict is taken back by a further row.
+name. Where answers came in after such a verdict, and before `recorded_prompts` has taken it in, it is kept and not taken in.
+Nothing is ever changed or deleted; a verdict is taken back by a further row.
 """
 
 from collections.abc import Iterable
@@ -45,6 +46,19 @@ def verdicts_in_force(store: RatingsStore) -> tuple[RecordingVerdict, ...]:
         return _in_force(connection)
 
 
+def verdicts_to_take(store: RatingsStore, recorded: pl.DataFrame) -> tuple[RecordingVerdict, ...]:
+    """The verdicts in force that do not give a prompt with answers another take, oldest first.
+
+    Of such a prompt the last verdicts are left out, as many as its take needs to stay.
+
+    Args:
+        store: The study's database.
+        recorded: The table `recorded_prompts` in force.
+    """
+    with store.reading() as connection:
+        return _to_take(connection, recorded)
+
+
 def verdicts_given(store: RatingsStore, prompt: str | None = None) -> tuple[RecordingVerdict, ...]:
     """Every verdict about a prompt's recordings, or about all, oldest first."""
     query = select(*_COLUMNS).order_by(recording_verdict.c.id)
@@ -58,6 +72,30 @@ def _in_force(connection: Connection) -> tuple[RecordingVerdict, ...]:
     newest = select(func.max(recording_verdict.c.id)).group_by(*of_file)
     query = select(*_COLUMNS).where(recording_verdict.c.id.in_(newest)).order_by(recording_verdict.c.id)
     return _verdicts(connection.execute(query).mappings())
+
+
+def _to_take(connection: Connection, recorded: pl.DataFrame) -> tuple[RecordingVerdict, ...]:
+    in_force = _in_force(connection)
+    taken, then = (
+        dict(table.filter("selected").select("prompt", "recording").iter_rows())
+        for table in (recorded, select_takes(recorded, in_force))
+    )
+    moved = [prompt for prompt, recording in taken.items() if then.get(prompt) != recording]
+    overtaken = [prompt for prompt in moved if _is_answered(connection, prompt)]
+    if not overtaken:
+        return in_force
+    given = list(_verdicts(connection.execute(select(*_COLUMNS).order_by(recording_verdict.c.id)).mappings()))
+    for prompt in overtaken:
+        of_prompt, mine = recorded.filter(prompt=prompt), [v for v in given if v.prompt == prompt]
+        while mine and _taken(select_takes(of_prompt, mine)) != taken[prompt]:
+            given.remove(mine.pop())
+    newest = {(v.recording, v.source_blob): v for v in given}
+    return tuple(v for v in given if v is newest[v.recording, v.source_blob])
+
+
+def _is_answered(connection: Connection, prompt: str) -> bool:
+    query = select(answer.c.id).join(pair, pair.c.id == answer.c.pair_id).where(pair.c.prompt == prompt)
+    return connection.execute(query.limit(1)).first() is not None
 
 
 def _verdicts(rows: Iterable[Any]) -> tuple[RecordingVerdict, ...]:
@@ -86,9 +124,8 @@ def _require_sense(recorded: pl.DataFrame, verdict: RecordingVerdict) -> None:
 def _require_unanswered(connection: Connection, recorded: pl.DataFrame, verdict: RecordingVerdict) -> None:
     """Refuse what would give an answered prompt another take."""
     of_prompt = recorded.filter(prompt=verdict.prompt)
-    taken, then = _taken(of_prompt), _taken(select_takes(of_prompt, [*_in_force(connection), verdict]))
-    answered = select(answer.c.id).join(pair, pair.c.id == answer.c.pair_id).where(pair.c.prompt == verdict.prompt)
-    if taken is not None and then != taken and connection.execute(answered.limit(1)).first() is not None:
+    taken, then = _taken(of_prompt), _taken(select_takes(of_prompt, [*_to_take(connection, of_prompt), verdict]))
+    if taken is not None and then != taken and _is_answered(connection, verdict.prompt):
         raise RatingsError(
             f"prompt {verdict.prompt!r} has answers, and {taken!r} is the take that they are about; with this verdict it "
             f"would be {then or 'none'}. Withdraw its responses, and give a new take a new prompt id"

@@ -10,7 +10,7 @@ import yaml
 from s2s_assets.definitions import defs
 from s2s_assets.orchestration import Driver, StudyResource
 from s2s_assets.prompts.sensors import PAUSE
-from s2s_assets.ratings import RatingsStore, judge
+from s2s_assets.ratings import RatingsStore, import_ratings, judge, read_ratings
 from s2s_assets.study import RecordingVerdict
 
 MODEL = {"id": "m", "name": "M", "family": "m", "provider": "m", "adapter": "openai_realtime", "voices": [{"id": "v"}]}
@@ -118,6 +118,19 @@ def test_a_run_that_did_not_normalize_is_asked_for_again(driver) -> None:
     driver.run_job("prepare", selection=["recorded_prompts"])
     assert taken() == ["p-b"]
     assert [request.job_name for request in driver.tick("verdicts_to_prompts")] == ["prepare"]
+
+
+def test_an_answer_that_comes_in_before_a_verdict_is_taken_in_keeps_the_take(driver, tmp_path) -> None:
+    driver.run_job("prepare")
+    say("p-b", "accept", selected=True)
+    told = "prompt,rater,config_a,config_b,response_a,response_b,score\np,zoe,m|v|none,m|w|none,r1,r2,1\n"
+    (tmp_path / "answer.csv").write_text(told)
+    database = RatingsStore(StudyResource().engine(), "lab")
+    assert import_ratings(database, read_ratings(tmp_path / "answer.csv"), datetime.now(UTC)).inserted == 1
+    for request in driver.tick("verdicts_to_prompts"):
+        driver.run_job(request.job_name, tags=request.tags)
+    assert taken() == taken("normalized_audio") == ["p-a"]
+    assert driver.tick("verdicts_to_prompts") == []
 
 
 def test_a_new_file_under_an_old_name_has_no_verdict_yet(driver, take) -> None:

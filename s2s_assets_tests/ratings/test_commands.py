@@ -202,7 +202,7 @@ def test_verdicts_about_recordings_are_listed(environment) -> None:
         with store.writing() as connection:
             connection.execute(recording_verdict.insert().values(row))
     assert run(environment, "verdicts").stdout.splitlines() == [
-        "2026-03-01 09:00  p-a  reject by [ann]: noise or hum: x  no longer in force",
+        "2026-03-01 09:00  p-a  reject by [ann]: noise or hum: x  not in force",
         "2026-03-01 09:01  p-a  selected by [ann]: noise or hum: x",
     ]
     rows = json.loads(run(environment, "verdicts", "--json").stdout)

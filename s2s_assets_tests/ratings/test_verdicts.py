@@ -8,7 +8,7 @@ from sqlalchemy import func, select
 from sqlalchemy.exc import IntegrityError
 
 from s2s_assets.prompts import RECORDED_PROMPTS, select_takes
-from s2s_assets.ratings import judge, verdicts_given, verdicts_in_force
+from s2s_assets.ratings import judge, verdicts_given, verdicts_in_force, verdicts_to_take
 from s2s_assets.ratings.app_schema import recording_verdict
 from s2s_assets.study import RatingsError, RecordingVerdict
 
@@ -115,6 +115,23 @@ def test_a_take_with_answers_stays_the_take(voted, recorded, verdict) -> None:
     for stays in (verdict("p0-b", "reject"), verdict("p0-a", selected=True), verdict("p0-b")):
         judge(voted, recorded, stays)
     assert taken(recorded, voted) == ["p0-a"]
+
+
+def test_answers_that_come_in_before_a_verdict_is_taken_in_keep_the_take(
+    planned, recorded, verdict, vote, clock
+) -> None:
+    stays, moves, other = verdict("p0-b"), verdict("p0-b", selected=True), verdict("p1-a")
+    for one in (verdict("p0-a", "accept"), stays, moves, other):
+        judge(planned, recorded, one)
+    assert [v.selected for v in verdicts_to_take(planned, recorded)] == [False, True, False], "nobody has rated yet"
+    vote(planned, clock)
+    kept = verdicts_to_take(planned, recorded)
+    assert kept[1:] == (stays, other), "the last verdict before it counts again"
+    assert select_takes(recorded, kept).filter("selected")["recording"].to_list() == ["p0-a", "p1-a"]
+    assert verdicts_to_take(planned, select_takes(recorded, kept)) == kept
+    judge(planned, recorded, verdict("p0-c", "reject"))
+    with pytest.raises(RatingsError, match="it would be p0-b"):
+        judge(planned, recorded, verdict("p0-a", "reject"))
 
 
 def test_a_prompt_that_nobody_rated_is_free(planned, recorded, verdict) -> None:

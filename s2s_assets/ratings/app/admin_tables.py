@@ -17,7 +17,7 @@ from s2s_assets.ratings.progress import (
 )
 from s2s_assets.ratings.records import exclusions_told
 from s2s_assets.ratings.review import scripts_review
-from s2s_assets.ratings.verdicts import verdicts_in_force
+from s2s_assets.ratings.verdicts import verdicts_to_take
 
 ROWS = 100
 LINKS = {
@@ -123,7 +123,8 @@ def _by(name: str) -> Callable[[Context], pl.DataFrame]:
 
 
 def _recordings(context: Context) -> pl.DataFrame:
-    return scripts_review(context.recorded.frame(), context.desk.scripts.values(), verdicts_in_force(context.store))
+    recorded = context.recorded.frame()
+    return scripts_review(recorded, context.desk.scripts.values(), verdicts_to_take(context.store, recorded))
 
 
 def _flags(context: Context) -> pl.DataFrame:

@@ -14,7 +14,7 @@ from s2s_assets.ratings.app.admin_page import LONGEST, admin_page, author_and_re
 from s2s_assets.ratings.app.context import AppContext, Context, Form, RefusedError, see_other
 from s2s_assets.ratings.review import TakeReview, script_review
 from s2s_assets.ratings.review_media import ReviewMedia
-from s2s_assets.ratings.verdicts import judge, verdicts_given, verdicts_in_force
+from s2s_assets.ratings.verdicts import judge, verdicts_given, verdicts_to_take
 from s2s_assets.study import (
     FAULTS,
     AudioError,
@@ -107,8 +107,9 @@ def _page(context: Context, admin: Admin, prompt: str, by: str, draft: Draft | N
     desk = context.desk
     if prompt not in desk.scripts:
         raise RefusedError(404, "no_page")
-    given, in_force = verdicts_given(context.store, prompt), verdicts_in_force(context.store)
-    found = script_review(context.recorded.frame(), desk.scripts, given, in_force, desk.study.qa, prompt)
+    recorded, given = context.recorded.frame(), verdicts_given(context.store, prompt)
+    in_force = verdicts_to_take(context.store, recorded)
+    found = script_review(recorded, desk.scripts, given, in_force, desk.study.qa, prompt)
     values = {
         "review": found,
         "next": None if found.next is None else address(found.next, by),
@@ -136,8 +137,8 @@ def _shown(context: Context, admin: Admin, take: TakeReview, draft: Draft | None
 
 
 def _as_it_is(take: TakeReview) -> Draft:
-    """The form as the newest verdict would fill it in."""
-    last = take.verdicts[0] if take.verdicts else None
+    """The form as the verdict in force would fill it in."""
+    last = take.in_force
     if last is None or last.verdict is None:
         return Draft(take.row["recording"], "", (), "")
     return Draft(take.row["recording"], "select" if last.selected else last.verdict, last.reasons, last.comment)

@@ -8,7 +8,7 @@ import pytest
 from sqlalchemy import func, select
 
 from s2s_assets.audio import decode
-from s2s_assets.ratings import verdicts_given
+from s2s_assets.ratings import import_ratings, read_ratings, verdicts_given
 from s2s_assets.ratings.access import make_access
 from s2s_assets.ratings.app.context import Context
 from s2s_assets.ratings.app_schema import recording_verdict
@@ -193,6 +193,20 @@ def test_a_verdict_is_kept_with_author_and_time_and_the_newest_counts(eve, lab, 
     assert found["waits"]
     assert "1 script to review" in eve.get("/admin/script?name=p0").text
     assert 'href="/admin/script?name=p1&amp;by=Eve"' in eve.get("/admin/script?name=p0&by=Eve").text
+
+
+def test_a_verdict_that_answers_overtook_is_shown_as_not_taken_in(eve, lab, clock) -> None:
+    judge(eve, "p0-b", "select")
+    page = eve.get("/admin/script?name=p0").text
+    assert "in force" in page
+    assert "The prompts do not have these verdicts yet" in page
+    told = "prompt,rater,config_a,config_b,score\np0,zoe,m0|v|none,m0|w|none,1\n"
+    (lab.root / "answer.csv").write_text(told)
+    import_ratings(lab.ratings, read_ratings(lab.root / "answer.csv"), clock())
+    page = eve.get("/admin/script?name=p0").text
+    assert "not taken in: answers about the take came first" in page
+    assert "in force" not in page
+    assert "The prompts do not have these verdicts yet" not in page
 
 
 def test_a_verdict_is_taken_back_by_a_further_row(eve, lab, clock) -> None:
