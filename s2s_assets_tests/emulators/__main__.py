@@ -48,6 +48,9 @@ def main() -> None:
     parser.add_argument("--port", type=int, default=0)
     given = parser.parse_args()
     known = EMULATORS[given.protocol].names()
+    if given.scenario == "help":
+        print("\n".join(known))
+        return
     if given.scenario not in known:
         parser.error(f"{given.protocol} has the scenarios {', '.join(known)}")
     with contextlib.suppress(KeyboardInterrupt):

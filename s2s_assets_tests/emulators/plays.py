@@ -27,7 +27,7 @@ class Plays:
 
 
 class Broken(Response):
-    """Promises a whole body and ends in the middle of it."""
+    """Promises a whole body and ends in the middle of it; the server then closes the connection."""
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
         body = bytes(self.body)
@@ -37,7 +37,6 @@ class Broken(Response):
         half = len(body) // 2
         for at in range(0, half, 4801):
             await send({"type": "http.response.body", "body": body[at : min(at + 4801, half)], "more_body": True})
-        raise ConnectionResetError
 
 
 async def stalling(start: bytes) -> AsyncIterator[bytes]:
