@@ -15,7 +15,7 @@ from typing import Any
 from s2s_assets.responses.attempts import KIND
 from s2s_assets.responses.costs import Tariff
 from s2s_assets.storage import StudyStore
-from s2s_assets.study import Config, Provider, StudyError
+from s2s_assets.study import Config, Provider, StudyError, plural
 
 
 class Ledger:
@@ -90,10 +90,11 @@ class Purse:
     def refusal(self, under_way: int) -> str | None:
         """Why no further exchange may begin while so many are under way; None where one may."""
         for provider, budget in self.budgets.items():
-            spent = self.ledger.spent_usd[provider]
-            if spent + (under_way + 1) * self.expected[provider] > budget:
+            spent, each = self.ledger.spent_usd[provider], self.expected[provider]
+            if spent + (under_way + 1) * each > budget:
                 return (
-                    f"the budget of {provider} is used up: {spent:.2f} of {budget:.2f} USD are spent; raise "
+                    f"the budget of {provider} is used up: {spent:.2f} of {budget:.2f} USD are spent, and "
+                    f"{plural(under_way + 1, 'exchange')} at about {each:.3f} USD would pass it; raise "
                     f"providers.{provider}.budget_usd to go on"
                 )
         return None

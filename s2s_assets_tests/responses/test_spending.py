@@ -102,7 +102,8 @@ def test_unknown_costs_count_with_their_estimate_once_the_prompt_was_sent(direct
     assert ledger.spent_usd["p"] == 2.0
     purse = Purse({"p": 5.0}, ledger, {"p": 1.0})
     assert purse.refusal(under_way=1) is None
-    assert "2.00 of 5.00 USD" in str(purse.refusal(under_way=3))
+    assert "2.00 of 5.00 USD are spent, and 4 exchanges at about 1.000 USD would pass it" in str(purse.refusal(3))
+    assert purse.refusal(under_way=2) is None
 
 
 def test_a_budget_without_a_price_is_refused_before_anything_is_sent(
