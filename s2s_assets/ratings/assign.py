@@ -44,6 +44,13 @@ from s2s_assets.ratings.store import Clock, Rater, RatingsStore, utc_now
 _SHUFFLE_RANGE = 2**31
 PROBLEMS_HOLD = 2
 """Reports of technical problems after which a pair is not handed out."""
+HELD = (
+    select(assignment.c.pair_id)
+    .where(text(PROBLEM))
+    .group_by(assignment.c.pair_id)
+    .having(func.count() >= PROBLEMS_HOLD)
+)
+"""Pairs that several raters could not rate for technical problems; they wait for someone to look."""
 
 
 def next_assignment(
@@ -132,13 +139,11 @@ def _eligible() -> tuple[ColumnElement[bool], ...]:
     What the rater had is told by name, not by a query: of a list a planner knows how little it takes away, and so walks
     along the index until the window is full; behind queries it expects next to nothing, and reads and sorts the level.
     """
-    reports = select(assignment.c.pair_id).where(text(PROBLEM)).group_by(assignment.c.pair_id)
     return (
         text(WANTED),  # type: ignore[return-value]
         pair.c.prompt.not_in(bindparam("prompts", expanding=True)),
         pair.c.id.not_in(bindparam("pairs", expanding=True)),
-        # several raters could not rate it for technical problems; it waits for someone to look
-        pair.c.id.not_in(reports.having(func.count() >= PROBLEMS_HOLD)),
+        pair.c.id.not_in(HELD),
     )
 
 

@@ -7,9 +7,10 @@ there as it gets the plan's from the plan, so writing them again changes nothing
 * of the votes asked for by the plan, and of those by earlier rounds, the share `after` is in;
 * a whole pair is left of what `share` allows (`pairing.round_pairs`), of the plan's votes that are in.
 
-Votes of void pairs are none of the plan's; adaptive ones are counted however their pair fares. So at no time are more than
-that share of the votes adaptive, unless votes of the plan are excluded or withdrawn later. A pair that the plan makes in
-a later epoch is the plan's from then on: the round's is void and keeps its votes.
+Votes of void pairs, and of those held for technical problems, are none of the plan's; adaptive ones are counted however
+their pair fares. So at no time are more than that share of the votes adaptive, unless votes of the plan are excluded or
+withdrawn later. A pair that the plan makes in a later epoch is the plan's from then on: the round's is void and keeps its
+votes.
 """
 
 from collections import Counter
@@ -20,6 +21,7 @@ import polars as pl
 from sqlalchemy import func, select
 
 from s2s_assets.pairing import ADAPTIVE, ADAPTIVE_VERSION, empty_plan, round_pairs, top_up
+from s2s_assets.ratings.assign import HELD
 from s2s_assets.ratings.schema import assignment, pair, slot
 from s2s_assets.ratings.store import RatingsStore
 from s2s_assets.storage import StudyStore, from_parquet, to_parquet
@@ -61,7 +63,7 @@ class Votes:
     """Slots of the plan."""
     baseline_given: int
     adaptive_asked: int
-    """Slots of the rounds, those of void pairs among them."""
+    """Slots of the rounds, those of void and held pairs among them."""
     adaptive_open: int
     adaptive_given: int
 
@@ -161,20 +163,17 @@ def count_votes(store: RatingsStore) -> Votes:
         assignment,
         (assignment.c.pair_id == slot.c.pair_id) & (assignment.c.slot == slot.c.slot) & (assignment.c.state == "done"),
     )
-    columns = (slot.c.source, pair.c.state, func.count(), func.count(assignment.c.id))
-    query = select(*columns).select_from(joined).group_by(slot.c.source, pair.c.state)
-    asked, given = Counter[tuple[bool, bool]](), Counter[tuple[bool, bool]]()
+    columns = (slot.c.source, func.count(), func.count(assignment.c.id))
+    can_be_given = (pair.c.state == "open", pair.c.id.not_in(HELD))
+    query = select(*columns).select_from(joined).where(*can_be_given).group_by(slot.c.source)
+    of_rounds = select(func.count()).select_from(slot).where(slot.c.source == ADAPTIVE)
+    asked, given = Counter[bool](), Counter[bool]()
     with store.reading() as connection:
-        for source, state, n_slots, n_done in connection.execute(query).tuples():
-            asked[source == ADAPTIVE, state == "open"] += n_slots
-            given[source == ADAPTIVE, state == "open"] += n_done
-    return Votes(
-        baseline_asked=asked[False, True],
-        baseline_given=given[False, True],
-        adaptive_asked=asked[True, True] + asked[True, False],
-        adaptive_open=asked[True, True],
-        adaptive_given=given[True, True],
-    )
+        for source, n_slots, n_done in connection.execute(query).tuples():
+            asked[source == ADAPTIVE] += n_slots
+            given[source == ADAPTIVE] += n_done
+        ever = connection.execute(of_rounds).scalar_one()
+    return Votes(asked[False], given[False], ever, asked[True], given[True])
 
 
 def round_due(store: StudyStore, database: RatingsStore, study: Study) -> int | str:

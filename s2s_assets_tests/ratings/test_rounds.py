@@ -12,8 +12,10 @@ from s2s_assets.ratings import (
     RatingsStore,
     Round,
     all_pairs,
+    enrol,
     exclude,
     import_ratings,
+    next_assignment,
     open_round,
     pass_over,
     rating_tasks_table,
@@ -23,10 +25,12 @@ from s2s_assets.ratings import (
     rounds,
     settled_version,
     snapshot,
+    submit,
     upsert_tasks,
     withdraw,
     withdrawn,
 )
+from s2s_assets.ratings.leases import give_back
 from s2s_assets.ratings.rounds import Votes, count_votes, pairs_due
 from s2s_assets.storage import StudyStore, open_store
 from s2s_assets.study import Adaptive, Study, Uncertainty
@@ -205,6 +209,30 @@ def test_a_withdrawn_response_is_in_no_round_and_voids_the_pairs_it_has(
     counted = count_votes(ratings)
     assert counted.adaptive_asked == asked.height, "what was asked for counts, however its pair fares"
     assert counted.adaptive_open == asked.height - len(of_gone)
+
+
+def test_a_pair_that_is_held_for_technical_problems_is_not_waited_for(
+    ratings, store, plan, media_of, vote, clock
+) -> None:
+    hand_out(ratings, store, plan, media_of)
+    vote(ratings, clock)
+    open_next(ratings, store, plan, media_of, share=0.2, rounds=2)
+    broken: str | None = None
+    for name in ("deaf", "mute"):
+        who, rng = enrol(ratings, "panel", name, clock()), np.random.default_rng(1)
+        task = next_assignment(ratings, who, name, rng, clock)
+        while task is not None and task.pair != (broken or task.pair):
+            submit(ratings, task.nonce, {"overall": 1}, clock)
+            task = next_assignment(ratings, who, name, rng, clock)
+        assert task is not None
+        broken = task.pair
+        with ratings.writing() as connection:
+            give_back(connection, task.id, "problem")
+    vote(ratings, clock)
+    counted = count_votes(ratings)
+    assert (counted.adaptive_asked, counted.adaptive_open, counted.adaptive_given) == (6, 4, 4)
+    fit_in_force(store, 2)
+    assert isinstance(round_due(store, ratings, study(share=0.2, rounds=2)), int)
 
 
 def test_a_fit_that_is_of_no_use_is_passed_over_once(ratings, store, plan, media_of, vote, clock) -> None:
