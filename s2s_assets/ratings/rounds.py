@@ -183,8 +183,11 @@ def round_due(store: StudyStore, database: RatingsStore, study: Study) -> int | 
         return "pairing.adaptive is not set in study.yaml"
     if fit is None:
         return "no fit is stored yet"
-    if _round_of(rounds(store), fit) is not None:
-        return "the last stored fit had its round; the next one goes by a fit that has its votes"
+    if (made := _round_of(rounds(store), fit)) is not None:
+        without = f"the last stored fit had a round without pairs: {made.note}"
+        return (
+            without if made.note else "the last stored fit had its round; the next one goes by a fit that has its votes"
+        )
     return pairs_due(count_votes(database), rules, study.pairing.slots)
 
 

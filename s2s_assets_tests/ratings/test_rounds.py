@@ -242,7 +242,9 @@ def test_a_fit_that_is_of_no_use_is_passed_over_once(ratings, store, plan, media
     made = pass_over(store, draws, "the thresholds have no estimate yet")
     assert pass_over(store, draws, "another run found so, too") == made
     assert (made.pairs, made.note) == (0, "the thresholds have no estimate yet")
-    assert "had its round" in str(round_due(store, ratings, study(share=0.2)))
+    assert round_due(store, ratings, study(share=0.2)) == (
+        "the last stored fit had a round without pairs: the thresholds have no estimate yet"
+    )
     assert round_rows(store).equals(empty_plan())
     fit_in_force(store, 2)
     assert open_next(ratings, store, plan, media_of, share=0.2).round == 2
