@@ -18,7 +18,7 @@ from typing import Any, Literal, get_args
 from sqlalchemy import Connection, Row, select
 
 from s2s_assets.ratings.app_schema import reply, sitting, task
-from s2s_assets.ratings.controls import as_expected
+from s2s_assets.ratings.controls import as_expected, keep_control
 from s2s_assets.ratings.handing import Desk
 from s2s_assets.ratings.heard import Played, note_played
 from s2s_assets.ratings.leases import extend, give_back
@@ -113,9 +113,13 @@ def beat(
         if row.kind == "mos":
             connection.execute(task.update().where(task.c.id == row.id).values(expires_at=now + LEASE))
             return missing, now + LEASE
-        if row.kind != "pair":
+        if row.kind == "training":
             return missing, None
-        expires_at = extend(connection, nonce, desk.clock, desk.rules)
+        if row.kind == "pair":
+            expires_at = extend(connection, nonce, desk.clock, desk.rules)
+        else:
+            runs = row.expires_at is None or row.expires_at >= now
+            expires_at = keep_control(connection, row.id, now) if runs else None
     return None if expires_at is None else (missing, expires_at)
 
 

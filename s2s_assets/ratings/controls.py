@@ -8,17 +8,19 @@
 | `trap` | a response, and a voice that asks for a certain answer (where the study has some) | gives it everywhere |
 
 They look like every other task, take no slot, and are stored beside the votes, never among them; cleaning judges by
-them. About one task in eight is one (`sessions.control_share`), at places drawn by a seed of the sitting. The training
-pair at the start is a gold pair of two questions. A prompt that a control has used does not come again in its sitting.
+them. A browser is told when a control's lease ends, as of any task, although nobody waits for it. About one task in eight
+is one (`sessions.control_share`), at places drawn by a seed of the sitting. The training pair at the start is a gold pair
+of two questions. A prompt that a control has used does not come again in its sitting.
 """
 
-from collections.abc import Sequence
-from datetime import datetime
+from collections.abc import Iterable, Sequence
+from datetime import datetime, timedelta
 from typing import Any
 
 from sqlalchemy import Connection, Row, func, select
 
-from s2s_assets.ratings.app_schema import task
+from s2s_assets.ratings.app_schema import stimulus, task
+from s2s_assets.ratings.leases import Handout, lease_of
 from s2s_assets.ratings.schema import pair
 from s2s_assets.ratings.shown import CLOSED, Clip, Kind, clip_of, new_task
 from s2s_assets.study import OVERALL, Study, generator
@@ -98,9 +100,18 @@ def show_control(
             trap, clips = study.sessions.traps[number], (*clips[:2], traps[number])
             subjects["second"] = f"trap {trap.file}"
             expected = {"rubric": None, "low": trap.answer, "high": trap.answer}
-        new_task(connection, sitting_id, kind, position, subjects, clips, now, expected=expected)
+        more = {"expected": expected, "expires_at": None if kind == "training" else now + _lease(clips)}
+        new_task(connection, sitting_id, kind, position, subjects, clips, now, **more)
         return True
     return False
+
+
+def keep_control(connection: Connection, task_id: int, now: datetime) -> datetime:
+    """Keep an open control for as long as a pair is kept; until when."""
+    heard = select(func.sum(stimulus.c.duration_s)).where(stimulus.c.task_id == task_id)
+    expires_at = now + lease_of(connection.execute(heard).scalar_one(), Handout())
+    connection.execute(task.update().where(task.c.id == task_id).values(expires_at=expires_at))
+    return expires_at
 
 
 def as_expected(expected: dict[str, Any], replies: dict[str, int]) -> bool:
@@ -159,5 +170,10 @@ def _show_repeat(connection: Connection, sitting_id: int, position: int, now: da
     if None in clips:
         return False
     subjects = {"prompt": source.prompt, "first": source.second, "second": source.first}
-    new_task(connection, sitting_id, "repeat", position, subjects, clips, now)  # type: ignore[arg-type]
+    more = {"expires_at": now + _lease(clips)}  # type: ignore[arg-type]
+    new_task(connection, sitting_id, "repeat", position, subjects, clips, now, **more)  # type: ignore[arg-type]
     return True
+
+
+def _lease(clips: Iterable[Clip]) -> timedelta:
+    return lease_of(sum(clip.duration_s for clip in clips), Handout())

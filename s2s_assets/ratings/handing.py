@@ -14,7 +14,7 @@ from sqlalchemy import Connection, Row, bindparam, select, text
 
 from s2s_assets.ratings.app_schema import task
 from s2s_assets.ratings.assign import assign
-from s2s_assets.ratings.controls import control_plan, gold_rubric, show_control
+from s2s_assets.ratings.controls import control_plan, gold_rubric, keep_control, show_control
 from s2s_assets.ratings.leases import Assignment, Handout, expire_leases, overdue, renew
 from s2s_assets.ratings.mos import show_mos
 from s2s_assets.ratings.schema import WANTED, assignment, pair
@@ -140,6 +140,9 @@ def _under_way(desk: Desk, sat: Sitting, shown: Shown) -> Shown | None:
     if runs and (shown.kind != "pair" or shown.assignment == "leased"):
         return shown
     with desk.store.writing() as connection:
+        if shown.kind not in ("pair", "mos"):
+            keep_control(connection, shown.id, desk.clock())
+            return open_task(connection, sat.id)
         if shown.assignment_id is not None and renew(connection, shown.assignment_id, desk.clock, desk.rules):
             return open_task(connection, sat.id)
         close_task(connection, shown.id, "expired", desk.clock())

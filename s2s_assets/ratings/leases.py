@@ -190,7 +190,7 @@ def lease(connection: Connection, pair_id: int, who: Rater, session: str, now: d
         "session": session,
         "nonce": secrets.token_urlsafe(24),
         "leased_at": now,
-        "expires_at": now + _lease_of(sum(sound.duration_s for sound in sounds.values()), rules),
+        "expires_at": now + lease_of(sum(sound.duration_s for sound in sounds.values()), rules),
     }
     row = made | {"pair_id": pair_id, "rater_id": who.id, "state": "leased"}
     number = connection.execute(assignment.insert().values(row).returning(assignment.c.id)).scalar_one()
@@ -223,10 +223,11 @@ def _over(now: datetime) -> ColumnElement[bool]:
 def _lease_time(connection: Connection, pair_id: int, rules: Handout) -> timedelta:
     durations = (sound.c.duration_s for sound in _SOUNDS.values())
     query = select(*durations).select_from(_SHOWING).where(slot.c.pair_id == pair_id).limit(1)
-    return _lease_of(sum(connection.execute(query).first() or (0.0,)), rules)
+    return lease_of(sum(connection.execute(query).first() or (0.0,)), rules)
 
 
-def _lease_of(heard_s: float, rules: Handout) -> timedelta:
+def lease_of(heard_s: float, rules: Handout) -> timedelta:
+    """How long a task is kept for a rater: `heard_s` is the length of all its clips together."""
     return timedelta(seconds=max(rules.min_lease_s, rules.lease_per_audio_s * heard_s))
 
 

@@ -169,10 +169,7 @@ def test_a_void_pair_is_left_and_the_next_one_shown(lab, visit, clock) -> None:
 def test_controls_look_like_tasks_and_never_become_answers(visit) -> None:
     lab = visit.lab_with('tasks: 12, control_share: 0.25, headphones: "off"', prompts=20)
     ann = visit().train()
-    pages = set()
-    while not ann.ended:
-        pages.add(re.sub(r"[\w-]{32}|\d+", "", ann.page.partition("<main")[2].partition("data-page")[0]))
-        ann.answer(0)
+    ann.do_all(0)
     kinds = rows(lab, select(task.c["kind", "position", "first", "second", "prompt"]).order_by(task.c.position))
     plan = control_plan(load_study(lab.settings.study).study, ann.name, 20)
     made = {t.position: t.kind for t in kinds if t.kind not in ("pair", "training")}
@@ -187,6 +184,26 @@ def test_controls_look_like_tasks_and_never_become_answers(visit) -> None:
         assert control.prompt not in others
     treated = rows(lab, select(task.c.kind, stimulus.c.treatment).join_from(task, stimulus))
     assert {kind for kind, treatment in treated if treatment == "spoilt"} <= {"gold", "training"}
+
+
+def test_a_browser_is_told_of_controls_what_it_is_told_of_pairs(visit) -> None:
+    lab = visit.lab_with('tasks: 12, control_share: 0.25, headphones: "off"', prompts=20)
+    ann = visit().train()
+    told = {}
+    while not ann.ended:
+        nonce, told_of_task = ann.nonce, ann.page.partition("<section")[2].partition("<form")[0]
+        visit.clock.wind(minutes=8)
+        kept = ann.client.post("/beat", data={"nonce": nonce, "played": ""}).json()
+        visit.clock.wind(minutes=11)
+        over = ann.client.post("/beat", data={"nonce": nonce, "played": ""}).json()
+        ann.get("/task")  # taken up again
+        assert ann.nonce == nonce
+        again = ann.page.partition("<section")[2].partition("<form")[0]
+        told[nonce] = (re.sub(r"[\w-]{32}", "", told_of_task), str(kept), str(over), re.sub(r"[\w-]{32}", "", again))
+        ann.do_task(0)
+    kinds = dict(rows(lab, select(task.c["nonce", "kind"])))
+    assert {kinds[nonce] for nonce in told} > {"pair", "gold"}
+    assert len(set(told.values())) == 1
 
 
 def test_places_of_controls_differ_by_sitting_and_repeats_come_late(lab) -> None:
