@@ -15,6 +15,7 @@ from sqlalchemy import Connection, Row, bindparam, select, text
 from s2s_assets.ratings.app_schema import task
 from s2s_assets.ratings.assign import assign
 from s2s_assets.ratings.controls import control_plan, gold_rubric, keep_control, show_control
+from s2s_assets.ratings.invitations import Work
 from s2s_assets.ratings.leases import Assignment, Handout, expire_leases, overdue, renew
 from s2s_assets.ratings.mos import show_mos
 from s2s_assets.ratings.schema import WANTED, assignment, pair
@@ -41,12 +42,12 @@ class Desk:
         """Which places of a sitting hold which control."""
         return control_plan(self.study, sitting, len(self.scripts))
 
-    def tasks(self, sat: Sitting) -> int:
-        """How many tasks a sitting has at most."""
+    def tasks(self, work: Work, sitting: str = "") -> int:
+        """How many tasks a sitting has at most, controls included; without its name, about how many."""
         prompts, wanted = len(self.scripts), self.study.sessions.tasks
-        if sat.work == "mos":
+        if work == "mos":
             return min(wanted, prompts)
-        controls = self.plan(sat.name)
+        controls = self.plan(sitting)
         return min(wanted + len(controls), prompts - 1 + sum(kind == "repeat" for kind in controls.values()))
 
     @property
@@ -111,7 +112,7 @@ def more_work(desk: Desk, sat: Sitting) -> bool:
 
 def progress_of(desk: Desk, sat: Sitting, shown: Shown) -> Progress:
     """How far a sitting is at the task it is shown; the training pair is none of its tasks."""
-    return Progress(shown.position, max(desk.tasks(sat), shown.position + 1))
+    return Progress(shown.position, max(desk.tasks(sat.work, sat.name), shown.position + 1))
 
 
 def _tasks_so_far(connection: Connection, sat: Sitting) -> Sequence[Row[Any]]:

@@ -35,7 +35,8 @@ PAIRS = pl.Schema(
 )
 """Columns of the pairs."""
 _COUNTS = ("slots", "done", "leased", "open", "problems")
-_OF_SIDES = {"config": "config", "response": "response"}
+_OF_SIDES = {"config": ("config",), "response": ("response", "config")}
+"""What a pair has two of, with what else is told of each."""
 
 
 @dataclass(frozen=True)
@@ -72,11 +73,16 @@ def totals(pairs: pl.DataFrame) -> dict[str, int]:
 
 
 def progress_by(pairs: pl.DataFrame, name: str) -> pl.DataFrame:
-    """Sums over open pairs by `prompt`, or by `config` or `response`, of which a pair counts for both of its own."""
+    """Sums over open pairs by `prompt`, or by `config` or `response`, of which a pair counts for both of its own.
+
+    A response comes with its `config` and `prompt`.
+    """
     wanted = pairs.filter(pl.col("state") == "open")
     if name in _OF_SIDES:
-        wanted = pl.concat([wanted.select(pl.col(f"{name}_{side}").alias(name), *_COUNTS) for side in "ab"])
-    sums = wanted.group_by(name).agg(pl.len().cast(pl.Int64).alias("pairs"), *(pl.col(c).sum() for c in _COUNTS))
+        sides = [{f"{own}_{side}": own for own in _OF_SIDES[name]} for side in "ab"]
+        wanted = pl.concat([wanted.select(*own, "prompt", *_COUNTS).rename(own) for own in sides])
+    keys = [name] if name != "response" else ["response", "config", "prompt"]
+    sums = wanted.group_by(keys).agg(pl.len().cast(pl.Int64).alias("pairs"), *(pl.col(c).sum() for c in _COUNTS))
     return sums.sort(name)
 
 

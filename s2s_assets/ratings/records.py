@@ -152,13 +152,12 @@ def prompt_record(store: RatingsStore, prompt: str) -> PromptRecord | None:
     with store.reading() as connection:
         mine = (media.c.kind == "prompt") & (media.c.subject == prompt)
         heard = connection.execute(select(*media.c["blob", "duration_s"]).where(mine)).first()
-    configs = pl.concat(pairs.select(response=f"response_{side}", config=f"config_{side}") for side in "ab").unique()
     problems = problems_told(store)
     return PromptRecord(
         prompt,
         None if heard is None else heard.blob,
         None if heard is None else heard.duration_s,
-        configs.join(progress_by(pairs, "response"), on="response").sort("config"),
+        progress_by(pairs, "response").drop("prompt").sort("config"),
         problems.filter((pl.col("prompt") == prompt) & (pl.col("role") == "prompt")),
     )
 

@@ -165,9 +165,9 @@ def answer_headphones(store: RatingsStore, sat: Sitting, answer: int, right: int
     _change(store, sat, sitting.c.headphone_tries == sat.headphone_tries, values)
 
 
-def skip_headphones(store: RatingsStore, sat: Sitting) -> None:
-    """Go on without the check."""
-    _change(store, sat, sitting.c.headphones.is_(None), {"headphones": "off", "notice": None})
+def skip_headphones(store: RatingsStore, sat: Sitting, why: Literal["off", "none"]) -> None:
+    """Go on without the check: the study has none (`off`), or the rater has no headphones (`none`)."""
+    _change(store, sat, sitting.c.headphones.is_(None), {"headphones": why, "notice": None})
 
 
 def end(store: RatingsStore, sat: Sitting, outcome: Outcome, now: datetime) -> None:

@@ -47,6 +47,15 @@ def test_slots_add_up_however_they_are_grouped(planned, clock, rng) -> None:
             assert by[count].sum() == times * totals(pairs)[count], (name, count)
 
 
+def test_a_response_comes_with_its_config_and_prompt(planned) -> None:
+    pairs = pairs_progress(planned)
+    told = {(row["response"], row["config"], row["prompt"]) for row in progress_by(pairs, "response").to_dicts()}
+    of_pairs = {
+        (row[f"response_{side}"], row[f"config_{side}"], row["prompt"]) for row in pairs.to_dicts() for side in "ab"
+    }
+    assert told == of_pairs
+
+
 def test_void_pairs_have_no_open_slot_and_excluded_votes_are_open_again(planned, clock, rng) -> None:
     some_votes(planned, clock, rng, 5)
     exclude(planned, "rater", "rater-0", "me", "why", clock())

@@ -1,5 +1,6 @@
 """The admin pages' tables: sorted, searched and cut into pages by what the address says."""
 
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import date, datetime
@@ -20,6 +21,8 @@ from s2s_assets.ratings.review import scripts_review
 from s2s_assets.ratings.verdicts import verdicts_to_take
 
 ROWS = 100
+_LONG_ID = re.compile("[0-9a-f]{32,}")
+_DIGITS = 12
 LINKS = {
     "invitation": "/admin/invitation?id=",
     "prompt": "/admin/prompt?id=",
@@ -93,7 +96,7 @@ def arrange(frame: pl.DataFrame, asked: Mapping[str, str], sort: str, descending
 
 
 def shown(value: Any) -> str:
-    """A cell as text."""
+    """A cell as text; of an id that is a long hash, its first digits, by which it can be found."""
     if value is None:
         return "–"
     if isinstance(value, bool):
@@ -104,7 +107,9 @@ def shown(value: Any) -> str:
         return f"{value:,.0f}" if value.is_integer() else f"{value:.3f}"
     if isinstance(value, datetime):
         return f"{value:%Y-%m-%d %H:%M}"
-    return f"{value:%Y-%m-%d}" if isinstance(value, date) else str(value)
+    if isinstance(value, date):
+        return f"{value:%Y-%m-%d}"
+    return f"{value[:_DIGITS]}…" if _LONG_ID.fullmatch(str(value)) else str(value)
 
 
 def leads(column: str, value: Any) -> str | None:

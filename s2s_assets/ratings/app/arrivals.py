@@ -46,7 +46,7 @@ def arrive(request: Request, context: AppContext, token: str) -> Response:
         raise RefusedError(404, "no_invitation")
     claims, language = _claims(request, context, found), _language(request, context)
     if claims is None:
-        return page(context, "consent", language, _seen(found, preview=True))
+        return page(context, "consent", language, _seen(context, found, preview=True))
     if _has_sitting(request, context, found, claims):
         return see_other("/")
     response = see_other("/consent")
@@ -60,7 +60,7 @@ def consent(request: Request, context: AppContext, lang: str | None = None) -> R
     """What the study is, and whether one agrees."""
     arrival, found = _arrival(request, context)
     language = lang if lang in languages() else arrival.language
-    seen = _seen(found, known=known(context.store, found, arrival.claims))
+    seen = _seen(context, found, known=known(context.store, found, arrival.claims))
     response = page(context, "consent", language, seen)
     if language != arrival.language:
         context.remember_arrival(response, Arrival(arrival.invitation, arrival.claims, language))
@@ -73,7 +73,7 @@ def agree(request: Request, context: AppContext, form: Form) -> Response:
     arrival, found = _arrival(request, context)
     returning = known(context.store, found, arrival.claims)
     if not returning and form.get("agree") != "yes":
-        return page(context, "consent", arrival.language, _seen(found, refused=True), status=422)
+        return page(context, "consent", arrival.language, _seen(context, found, refused=True), status=422)
     version = context.desk.study.sessions.consent.version
     _, token = begin(context.store, found, arrival.claims, arrival.language, version, context.desk.clock())
     response = see_other("/")
@@ -121,8 +121,9 @@ def prefer(context: AppContext, sat: CurrentSitting, form: Form) -> Response:
     return see_other("/")
 
 
-def _seen(found: Invitation, **more: bool) -> Values:
-    return {"preview": False, "known": False, "refused": False, "work": found.work} | more
+def _seen(context: Context, found: Invitation, **more: bool) -> Values:
+    tasks = context.desk.tasks(found.work)
+    return {"preview": False, "known": False, "refused": False, "work": found.work, "tasks": tasks} | more
 
 
 def _claims(request: Request, context: Context, found: Invitation) -> Claims | None:

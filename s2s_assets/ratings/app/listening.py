@@ -72,7 +72,7 @@ def headphones(context: AppContext, sat: CurrentSitting) -> Response:
     stage_only(sat, "headphones")
     rule = context.desk.study.sessions.headphones
     if rule == "off":
-        skip_headphones(context.store, sat)
+        skip_headphones(context.store, sat, "off")
         return see_other("/")
     values = {"trial": len(sat.headphone_answers), "trials": TRIALS, "required": rule == "required"}
     values |= {"attempt": sat.headphone_tries, "tries": HEADPHONE_TRIES}
@@ -92,7 +92,7 @@ def check_headphones(request: Request, context: AppContext, sat: CurrentSitting,
     stage_only(sat, "headphones")
     required = context.desk.study.sessions.headphones == "required"
     if form.get("skip") == "yes" and not required:
-        skip_headphones(context.store, sat)
+        skip_headphones(context.store, sat, "none")
         return see_other("/")
     attempt, trial, answer = (_number(form, name) for name in ("attempt", "trial", "answer"))
     if answer not in (1, 2, 3) or attempt != sat.headphone_tries or trial != len(sat.headphone_answers):

@@ -1,6 +1,7 @@
 """The app: its routes, what it says when something goes wrong, and the guard around all of it."""
 
 from fastapi import Depends, FastAPI, Request
+from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
 from starlette.responses import JSONResponse, Response
 from starlette.types import ASGIApp
@@ -46,6 +47,7 @@ def create_app(settings: Settings | None = None, clock: Clock = utc_now) -> ASGI
     app.add_exception_handler(RefusedError, _refused)
     app.add_exception_handler(ElsewhereError, _elsewhere)
     app.add_exception_handler(HTTPException, _http_error)
+    app.add_exception_handler(RequestValidationError, _no_such_address)
     app.add_exception_handler(Exception, _failed)
     return Guarded(app, app.state.context.secure)
 
@@ -78,6 +80,10 @@ def _elsewhere(_request: Request, error: Exception) -> Response:
 def _http_error(request: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)
     return _words(request, error.status_code, _KEYS.get(error.status_code, "bad_request"), DEFAULT)
+
+
+def _no_such_address(request: Request, _error: Exception) -> Response:
+    return _words(request, 404, "no_page", DEFAULT)
 
 
 def _failed(request: Request, _error: Exception) -> Response:

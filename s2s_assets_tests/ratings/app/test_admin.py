@@ -337,6 +337,8 @@ def test_tables_sort_find_and_turn_pages(lab) -> None:
 def test_cells_are_shown_as_people_read_them(clock) -> None:
     told = [shown(v) for v in (None, True, 12345, 0.12345, 12.0, clock(), clock().date(), "x")]
     assert told == ["–", "yes", "12,345", "0.123", "12", "2026-03-01 09:00", "2026-03-01", "x"]
+    assert shown("0123456789ab" + "c" * 52) == "0123456789ab…"
+    assert shown("not-hex-" * 8) == "not-hex-" * 8
     assert leads("response", "a/b?c&d") == "/admin/response?id=a%2Fb%3Fc%26d"
     assert leads("response", None) is None
     assert leads("slots", 3) is None

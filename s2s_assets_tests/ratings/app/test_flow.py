@@ -186,6 +186,15 @@ def test_controls_look_like_tasks_and_never_become_answers(visit) -> None:
     assert {kind for kind, treatment in treated if treatment == "spoilt"} <= {"gold", "training"}
 
 
+def test_the_consent_tells_how_many_tasks_there_will_be(visit) -> None:
+    lab = visit.lab_with('tasks: 12, control_share: 0.25, headphones: "off"', prompts=20)
+    for work, tasks in (("pairs", "15"), ("mos", "12")):
+        link = lab.link("", work=work)
+        assert f"about {tasks} tasks" in visit("").get(link).text
+        ann = visit(lab.link("", work=work)).train()
+        assert f"Task 1 of about {tasks}" in ann.page
+
+
 def test_a_browser_is_told_of_controls_what_it_is_told_of_pairs(visit) -> None:
     lab = visit.lab_with('tasks: 12, control_share: 0.25, headphones: "off"', prompts=20)
     ann = visit().train()
@@ -398,6 +407,16 @@ def test_headphones_that_are_none_end_the_session(visit) -> None:
     assert "as far as it goes" in ann.page
     assert rows(lab, select(sitting.c["outcome", "headphones"])) == [("failed", "failed")]
     assert ann.get("/task").text == ann.get("/end").text
+
+
+@pytest.mark.parametrize(("rule", "kept"), [("asked", "none"), ('"off"', "off")])
+def test_who_has_no_headphones_is_told_from_who_was_not_asked(visit, rule, kept) -> None:
+    lab = visit.lab_with(f"tasks: 1, control_share: 0, headphones: {rule}")
+    ann = visit()
+    if rule == "asked":
+        ann.post("/headphones", skip="yes")
+    assert "One to try" in ann.page
+    assert rows(lab, select(sitting.c.headphones)) == [(kept,)]
 
 
 def test_five_of_six_pass_and_answers_out_of_turn_are_ignored(visit) -> None:

@@ -92,6 +92,13 @@ def test_an_address_that_no_database_can_hold_is_refused_with_a_page(visit, addr
     assert "<h1" in answer.text
 
 
+def test_an_address_with_a_word_for_a_number_is_refused_with_a_page(visit) -> None:
+    for address in ("/sound/abc", "/headphones/0/zero"):
+        answer = visit().client.get(address)
+        assert (answer.status_code, answer.headers["content-type"]) == (404, "text/html; charset=utf-8")
+        assert "There is no such page" in answer.text
+
+
 @pytest.mark.parametrize(
     ("headers", "status_code"),
     [
