@@ -3,7 +3,7 @@
 **Sound.** Two to five tones; who counts them right hears them.
 
 **Headphones** (Woods et al. 2017, stimuli of our own). Three tones of 200 Hz, 0.8 s each: one as it is, one 6 dB
-quieter, one with its right channel in antiphase. By headphones the quieter one is the quietest. Over loudspeakers the
+quieter, one with its right channel in antiphase. With headphones the quieter one is the quietest. Over loudspeakers the
 antiphase tone cancels in the air and seems quietest. A try has trials in which each place holds the quieter tone
 equally often, in random order.
 """

@@ -320,7 +320,7 @@ def test_the_training_pair_says_whether_it_was_right(lab, visit) -> None:
     expected = rows(lab, select(task.c.expected))[0].expected
     ann.answer(1 if expected["low"] > 0 else -1)
     ann.answer(0)
-    assert "Just so." in ann.page
+    assert "Right. The sound" in ann.page
     ben = visit()
     wrong = rows(lab, select(task.c.expected).where(task.c.state == "open", task.c.kind == "training"))[0].expected
     ben.answer(-1 if wrong["low"] > 0 else 1)
