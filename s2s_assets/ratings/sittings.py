@@ -141,7 +141,9 @@ def answer_sound(store: RatingsStore, sat: Sitting, attempt: int, right: bool, n
     _change(store, sat, sitting.c.sound_tries == attempt, values)
 
 
-def answer_headphones(store: RatingsStore, sat: Sitting, answer: int, right: int, needed: int, trials: int) -> None:
+def answer_headphones(
+    store: RatingsStore, sat: Sitting, answer: int, right: int, needed: int, trials: int, ends_at: datetime | None
+) -> None:
     """One trial of the headphone check; after the last the check is passed, begun again, or failed for good.
 
     Args:
@@ -151,6 +153,7 @@ def answer_headphones(store: RatingsStore, sat: Sitting, answer: int, right: int
         right: How many of the try's answers are right, this one included.
         needed: How many must be.
         trials: How many a try has.
+        ends_at: When the sitting ends if this fails the check; None where it goes on.
     """
     given = [*sat.headphone_answers, answer]
     values: dict[str, Any] = {"headphone_answers": given, "notice": None}
@@ -161,7 +164,7 @@ def answer_headphones(store: RatingsStore, sat: Sitting, answer: int, right: int
         elif sat.headphone_tries + 1 < HEADPHONE_TRIES:
             values |= {"notice": "headphones_wrong"}
         else:
-            values |= {"headphones": "failed"}
+            values |= {"headphones": "failed"} | ({} if ends_at is None else _ended("failed", ends_at))
     _change(store, sat, sitting.c.headphone_tries == sat.headphone_tries, values)
 
 

@@ -2,7 +2,7 @@
 
 from functools import lru_cache
 
-from fastapi import APIRouter, Request
+from fastapi import APIRouter
 from starlette.responses import Response
 
 from s2s_assets.ratings.app.context import (
@@ -30,8 +30,6 @@ from s2s_assets.ratings.sittings import (
     Sitting,
     answer_headphones,
     answer_sound,
-    by_token,
-    end,
     skip_headphones,
 )
 
@@ -87,7 +85,7 @@ def headphone_media(sat: CurrentSitting, attempt: int, trial: int) -> Response:
 
 
 @router.post("/headphones")
-def check_headphones(request: Request, context: AppContext, sat: CurrentSitting, form: Form) -> Response:
+def check_headphones(context: AppContext, sat: CurrentSitting, form: Form) -> Response:
     """Take in one trial; the last decides."""
     stage_only(sat, "headphones")
     required = context.desk.study.sessions.headphones == "required"
@@ -99,17 +97,9 @@ def check_headphones(request: Request, context: AppContext, sat: CurrentSitting,
         return see_other("/")
     given = [*sat.headphone_answers, answer]
     right = sum(a == right_answer(t) for a, t in zip(given, trials_due(sat.name, attempt), strict=False))
-    answer_headphones(context.store, sat, answer, right, NEEDED, TRIALS)
-    if required and _again(request, context, sat).headphones == "failed":
-        end(context.store, sat, "failed", context.desk.clock())
+    ends_at = context.desk.clock() if required else None
+    answer_headphones(context.store, sat, answer, right, NEEDED, TRIALS, ends_at)
     return see_other("/")
-
-
-def _again(request: Request, context: AppContext, sat: Sitting) -> Sitting:
-    found = by_token(context.store, request.cookies[context.cookie])
-    if found is None:
-        raise RefusedError(403, "no_sitting", sat.language)
-    return found
 
 
 def _only_due(sat: Sitting, stage: str, due: bool) -> None:

@@ -300,6 +300,30 @@ def test_every_page_is_accessible_and_fits(make_lab, browser, axe, width, scheme
         look(page, "message")
 
 
+@pytest.mark.parametrize("width", [1280, 320])
+def test_a_missing_answer_is_shown_with_its_question(make_lab, browser, width) -> None:
+    lab = make_lab('tasks: 1, control_share: 0, headphones: "off"', prompts=2)
+    with (
+        lab.serving() as server,
+        rater(browser, lab.link(server.address), viewport={"width": width, "height": 640}) as page,
+    ):
+        consent_and_checks(page, lab.ratings)
+        for _ in range(2):
+            hear(page)
+            choose(page)
+            go_on(page)
+        hear(page)
+        for wrong, button in ((".question", "form[data-page] button.main"), (".problem .list", ".problem button")):
+            if "problem" in wrong:
+                page.locator(".problem summary").click()
+            page.evaluate("scrollTo(0, document.body.scrollHeight)")
+            page.click(button)
+            page.wait_for_function("document.activeElement.matches('input[type=radio]')")
+            asked = page.locator(f"{wrong} > legend").first.bounding_box()
+            bar = page.locator(".clips").bounding_box()
+            assert asked["y"] >= bar["y"] + bar["height"] - 1, wrong
+
+
 def test_words_of_the_other_language(lab, browser) -> None:
     with lab.serving() as server, rater(browser, lab.link(server.address)) as page:
         page.click("a[hreflang=de]")

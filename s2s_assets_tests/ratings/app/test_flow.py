@@ -28,6 +28,7 @@ from s2s_assets.ratings.check_sounds import TRIALS, headphone_check, right_answe
 from s2s_assets.ratings.controls import REPEAT_GAP, as_expected, control_plan
 from s2s_assets.ratings.export import export_mos
 from s2s_assets.ratings.schema import answer, assignment, pair
+from s2s_assets.ratings.sittings import HEADPHONE_TRIES, answer_headphones, by_token
 from s2s_assets.ratings.steps import due, steps_of
 from s2s_assets.study import load_study
 
@@ -407,6 +408,18 @@ def test_headphones_that_are_none_end_the_session(visit) -> None:
     assert "as far as it goes" in ann.page
     assert rows(lab, select(sitting.c["outcome", "headphones"])) == [("failed", "failed")]
     assert ann.get("/task").text == ann.get("/end").text
+
+
+@pytest.mark.parametrize("required", [True, False])
+def test_a_failed_headphone_check_ends_the_sitting_in_the_same_write(visit, required) -> None:
+    lab = visit.lab_with("tasks: 1, control_share: 0")
+    ann = visit()
+    ends_at = visit.clock() if required else None
+    for _ in range(HEADPHONE_TRIES):
+        sat = by_token(lab.ratings, ann.client.cookies["s2s"])
+        answer_headphones(lab.ratings, sat, answer=1, right=0, needed=1, trials=1, ends_at=ends_at)
+    ended = rows(lab, select(sitting.c["outcome", "headphones", "ended_at"]))
+    assert ended == [("failed" if required else None, "failed", ends_at)]
 
 
 @pytest.mark.parametrize(("rule", "kept"), [("asked", "none"), ('"off"', "off")])
