@@ -86,6 +86,14 @@ def progress_by(pairs: pl.DataFrame, name: str) -> pl.DataFrame:
     return sums.sort(name)
 
 
+def responses_progress(store: RatingsStore, prompt: str | None = None) -> pl.DataFrame:
+    """`progress_by` response, on all prompts or one; its `problems` are those told of the response itself."""
+    counts = progress_by(pairs_progress(store, prompt), "response")
+    told = problems_told(store).drop_nulls("response").group_by("response").agg(pl.len().alias("told"))
+    joined = counts.join(told, on="response", how="left", maintain_order="left")
+    return joined.with_columns(problems=pl.col("told").fill_null(0).cast(pl.Int64)).drop("told")
+
+
 def raters_progress(store: RatingsStore) -> pl.DataFrame:
     """Every rater: where from, sessions, tasks done and leased, problems told, answers, first and last, by whom excluded."""
     states = {"done": "done", "leased": "leased", "problems": "problem"}

@@ -8,7 +8,7 @@ import polars as pl
 from sqlalchemy import or_, select
 
 from s2s_assets.ratings.exclude import Scope
-from s2s_assets.ratings.progress import pairs_progress, problems_told, progress_by
+from s2s_assets.ratings.progress import pairs_progress, problems_told, responses_progress
 from s2s_assets.ratings.quality_controls import judged_controls
 from s2s_assets.ratings.replies import controls_table
 from s2s_assets.ratings.schema import exclusion, media, pair, rater
@@ -79,7 +79,7 @@ class PromptRecord:
     blob: str | None
     duration_s: float | None
     responses: pl.DataFrame
-    """`response`, `config`, and the counts of `progress_by`, of open pairs."""
+    """`response`, `config`, and the counts of `responses_progress`."""
     problems: pl.DataFrame
 
 
@@ -157,7 +157,7 @@ def prompt_record(store: RatingsStore, prompt: str) -> PromptRecord | None:
         prompt,
         None if heard is None else heard.blob,
         None if heard is None else heard.duration_s,
-        progress_by(pairs, "response").drop("prompt").sort("config"),
+        responses_progress(store, prompt).drop("prompt").sort("config"),
         problems.filter((pl.col("prompt") == prompt) & (pl.col("role") == "prompt")),
     )
 

@@ -15,6 +15,7 @@ from s2s_assets.ratings.progress import (
     problems_told,
     progress_by,
     raters_progress,
+    responses_progress,
 )
 from s2s_assets.ratings.records import exclusions_told
 from s2s_assets.ratings.review import scripts_review
@@ -159,7 +160,9 @@ TABLES: Mapping[str, TableOf] = {
         "Prompts", "Slots of open pairs. Listen to one by its id.", _by("prompt"), "open", descending=True
     ),
     "pairs": TableOf("Pairs", "Two reported problems hold a pair back.", _pairs, "open", descending=True),
-    "responses": TableOf("Responses", "Listen to one by its id.", _by("response"), "problems", descending=True),
+    "responses": TableOf(
+        "Responses", "Listen to one by its id.", lambda c: responses_progress(c.store), "problems", descending=True
+    ),
     "raters": TableOf(
         "Raters",
         "Tasks done and leased; times are UTC.",

@@ -18,8 +18,8 @@ from s2s_assets.ratings.app.context import Context
 from s2s_assets.ratings.app.main import create_app
 from s2s_assets.ratings.app_schema import task
 from s2s_assets.ratings.exclude import live_targets
-from s2s_assets.ratings.progress import pairs_progress, problems_told
-from s2s_assets.ratings.records import rater_record
+from s2s_assets.ratings.progress import pairs_progress, problems_told, responses_progress
+from s2s_assets.ratings.records import prompt_record, rater_record
 from s2s_assets.ratings.schema import exclusion, media
 from s2s_assets.study import Cleaning
 
@@ -211,6 +211,17 @@ def test_a_response_is_heard_and_withdrawn(visit, lab, clock) -> None:
     assert "void" in set(pairs_progress(lab.ratings)["state"])
     with lab.ratings.reading() as connection:
         assert shown_now.first in live_targets(connection, "response")
+
+
+def test_a_problem_counts_for_the_response_it_is_about(visit, lab) -> None:
+    ann = visit().train()
+    ann.post("/problem", nonce=ann.nonce, problem="no_sound", role="second")
+    with lab.ratings.reading() as connection:
+        told = connection.execute(select(task.c["second", "prompt"]).where(task.c.state == "problem")).one()
+    counted = responses_progress(lab.ratings).filter(pl.col("problems") > 0)
+    assert counted.select("response", "problems").rows() == [(told.second, 1)]
+    of_prompt = prompt_record(lab.ratings, told.prompt)
+    assert of_prompt.responses.filter(pl.col("problems") > 0)["response"].to_list() == [told.second]
 
 
 def test_a_prompt_is_heard_where_it_is_reported(visit, lab) -> None:
