@@ -43,7 +43,7 @@ def create_app(settings: Settings | None = None, clock: Clock = utc_now) -> ASGI
     for part in (arrivals, listening, tasks, admin_access, admin, admin_records, admin_invitations, review):
         app.include_router(part.router)
     app.add_api_route("/static/{name}", static)
-    app.add_api_route("/health", health)
+    app.add_api_route("/health", health, methods=["GET", "HEAD"])
     app.add_exception_handler(RefusedError, _refused)
     app.add_exception_handler(ElsewhereError, _elsewhere)
     app.add_exception_handler(HTTPException, _http_error)

@@ -92,6 +92,12 @@ def test_an_address_that_no_database_can_hold_is_refused_with_a_page(visit, addr
     assert "<h1" in answer.text
 
 
+def test_a_monitor_may_ask_by_get_or_by_head(visit) -> None:
+    client = visit("").client
+    assert client.get("/health").json() == {"ok": True}
+    assert (client.head("/health").status_code, client.head("/health").content) == (200, b"")
+
+
 def test_an_address_with_a_word_for_a_number_is_refused_with_a_page(visit) -> None:
     for address in ("/sound/abc", "/headphones/0/zero"):
         answer = visit().client.get(address)
