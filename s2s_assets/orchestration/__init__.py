@@ -15,6 +15,7 @@ from s2s_assets.orchestration.reconcile import (
     Verdict,
     is_settled,
     reconcile,
+    report,
     settle,
 )
 from s2s_assets.orchestration.resources import LastFit, Reviews, StudyResource, Withdrawals
@@ -49,6 +50,7 @@ __all__ = [
     "png_metadata",
     "preview",
     "reconcile",
+    "report",
     "run_stage",
     "settle",
 ]

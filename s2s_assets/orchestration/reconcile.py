@@ -6,6 +6,7 @@ than two runs tagged with that wanted version have failed. There is no `run_key`
 lands while a run is going moves the wanted version, so the next tick after that run asks once more.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import dagster as dg
@@ -99,3 +100,19 @@ def reconcile(instance: dg.DagsterInstance, level: Level) -> Verdict:
         tags={LEVEL_TAG: level.name, WANTED_TAG: level.wanted},
     )
     return Verdict(request, f"{level.name}: requested for {level.wanted[:12]}")
+
+
+def report(
+    context: dg.SensorEvaluationContext, verdict: Verdict, asset: str, version: str, metadata: Mapping[str, int]
+) -> dg.SensorResult | dg.SkipReason:
+    """What a sensor answers that watches an external asset: the verdict, and each new version of the asset once."""
+    is_new = context.cursor != version
+    if verdict.request is None and not is_new:
+        return dg.SkipReason(verdict.reason)
+    seen = dg.AssetMaterialization(asset, metadata=metadata, tags={"dagster/data_version": version})
+    return dg.SensorResult(
+        run_requests=[] if verdict.request is None else [verdict.request],
+        skip_reason=verdict.reason if verdict.request is None else None,
+        asset_events=[seen] if is_new else [],
+        cursor=version,
+    )

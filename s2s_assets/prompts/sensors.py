@@ -4,7 +4,7 @@ from datetime import UTC, datetime, timedelta
 
 import dagster as dg
 
-from s2s_assets.orchestration import SENSOR_INTERVAL_S, Level, Reviews, StudyResource, is_settled, reconcile
+from s2s_assets.orchestration import SENSOR_INTERVAL_S, Level, Reviews, StudyResource, is_settled, reconcile, report
 from s2s_assets.prompts import recorded_level, verdicts_level
 from s2s_assets.storage import StudyStore
 
@@ -43,15 +43,4 @@ def verdicts_to_prompts(
     wanted = verdicts_level(verdicts)
     stored = prompts_are_of(study.store(folder.study), wanted)
     verdict = reconcile(context.instance, Level("prompts", wanted, stored, job="prepare", asset="recorded_prompts"))
-    seen = dg.AssetMaterialization(
-        "recording_verdicts", metadata={"verdicts": len(verdicts)}, tags={"dagster/data_version": wanted}
-    )
-    requests = [] if verdict.request is None else [verdict.request]
-    if not requests and context.cursor == wanted:
-        return dg.SkipReason(verdict.reason)
-    return dg.SensorResult(
-        run_requests=requests,
-        skip_reason=None if requests else verdict.reason,
-        asset_events=[] if context.cursor == wanted else [seen],
-        cursor=wanted,
-    )
+    return report(context, verdict, "recording_verdicts", wanted, {"verdicts": len(verdicts)})

@@ -4,7 +4,7 @@ from datetime import UTC, datetime
 
 import dagster as dg
 
-from s2s_assets.orchestration import SENSOR_INTERVAL_S, Level, StudyResource, is_settled, reconcile
+from s2s_assets.orchestration import SENSOR_INTERVAL_S, Level, StudyResource, is_settled, reconcile, report
 from s2s_assets.ratings import DRAWS, RatingsStore, round_due, settled_version
 from s2s_assets.storage import StudyStore
 
@@ -41,20 +41,7 @@ def ratings_to_refit(context: dg.SensorEvaluationContext, study: StudyResource) 
         return dg.SkipReason("no settled answers yet")
     stored = board_is_of(study.store(folder.study), settled.version)
     verdict = reconcile(context.instance, Level("refit", settled.version, stored, job="refit", asset="ratings"))
-    events = [] if context.cursor == settled.version else [_seen(settled.version, settled.answers)]
-    if verdict.request is None and not events:
-        return dg.SkipReason(verdict.reason)
-    requests = [] if verdict.request is None else [verdict.request]
-    return dg.SensorResult(
-        run_requests=requests,
-        skip_reason=None if requests else verdict.reason,
-        asset_events=events,
-        cursor=settled.version,
-    )
-
-
-def _seen(version: str, answers: int) -> dg.AssetMaterialization:
-    return dg.AssetMaterialization("ratings_log", metadata={"answers": answers}, tags={"dagster/data_version": version})
+    return report(context, verdict, "ratings_log", settled.version, {"answers": settled.answers})
 
 
 @dg.sensor(

@@ -14,13 +14,12 @@ from botocore.auth import SigV4Auth
 from botocore.awsrequest import AWSRequest
 from botocore.credentials import Credentials
 
-from s2s_assets.responses.providers.nova_sonic import NovaSonic
 from s2s_assets_tests.emulators.event_stream import SignatureError, Signatures, SignedMessages, message
 from s2s_assets_tests.emulators.nova import NovaEmulator
+from s2s_assets_tests.emulators.sdk import needs_sdk
 from s2s_assets_tests.emulators.tls import authority
 from s2s_assets_tests.emulators.voices import FINAL, HEARD, item, speech
 
-needs_sdk = pytest.mark.skipif(NovaSonic.missing() is not None, reason=str(NovaSonic.missing()))
 SPOKEN = speech("spoken", 0.4)
 PROMPT, SYSTEM, VOICE = {"promptName": "p"}, {"contentName": "s"}, {"contentName": "v"}
 PCM = {"mediaType": "audio/lpcm", "sampleSizeBits": 16, "channelCount": 1, "encoding": "base64"}

@@ -23,6 +23,7 @@ from s2s_assets_tests.emulators.dashscope import DashScopeEmulator
 from s2s_assets_tests.emulators.gemini import GeminiEmulator
 from s2s_assets_tests.emulators.nova import NovaEmulator
 from s2s_assets_tests.emulators.openai import OpenAIEmulator
+from s2s_assets_tests.emulators.sdk import needs_sdk
 from s2s_assets_tests.emulators.vllm_omni import VllmOmniEmulator
 from s2s_assets_tests.emulators.voices import FINAL, item, speech
 from s2s_assets_tests.emulators.xai import XaiEmulator
@@ -68,8 +69,7 @@ class Party:
     @property
     def marks(self) -> tuple[pytest.MarkDecorator, ...]:
         """A skip where this installation lacks what the adapter needs."""
-        missing = ADAPTERS[self.adapter].missing()
-        return (pytest.mark.skip(reason=missing),) if missing else ()
+        return (needs_sdk,) if self.adapter == "nova_sonic" else ()
 
     def request(self, url: str, terms: Terms = PATIENT, key: str = KEY, **settings: Any) -> Request:
         """A request at an address."""

@@ -20,11 +20,11 @@ from s2s_assets.responses.records import Request, Terms
 from s2s_assets.responses.trial import timeline
 from s2s_assets.study import Exchange, StudyError
 from s2s_assets_tests.emulators.nova import NovaEmulator
+from s2s_assets_tests.emulators.sdk import needs_sdk
 from s2s_assets_tests.emulators.voices import COMMENTARY, FINAL, HEARD, item
 from s2s_assets_tests.responses.conftest import KEY, make_config
 from s2s_assets_tests.responses.parties import NOVA
 
-needs_sdk = pytest.mark.skipif(NovaSonic.missing() is not None, reason=str(NovaSonic.missing()))
 PROMPT = NOVA.prompt()
 FIRST = item(None, FINAL, PROMPT.pcm).pcm
 BOTH = FIRST + item(None, "And some more.", PROMPT.pcm).pcm
