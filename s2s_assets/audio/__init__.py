@@ -6,7 +6,7 @@ from s2s_assets.audio.encoding import encode, encode_flac, encode_flac_pcm16
 from s2s_assets.audio.levels import SILENCE_DBFS, longest_pause_s, loudest_frame_dbfs
 from s2s_assets.audio.measures import Measures, measure
 from s2s_assets.audio.normalization import METHOD_VERSION, Normalized, normalize
-from s2s_assets.audio.pcm import from_pcm16, pcm16, resample
+from s2s_assets.audio.pcm import from_pcm16, pcm16, pcm16_sha256, resample
 from s2s_assets.audio.spectrogram import FLOOR_DBFS, envelope, spectrogram_dbfs
 
 __all__ = [
@@ -28,6 +28,7 @@ __all__ = [
     "mono",
     "normalize",
     "pcm16",
+    "pcm16_sha256",
     "pcm_sha256",
     "read_audio_file",
     "resample",

@@ -6,7 +6,6 @@ not for as many frames as its header claims.
 """
 
 import codecs
-import io
 import stat
 from dataclasses import replace
 from pathlib import Path
@@ -19,6 +18,7 @@ from s2s_assets.audio.clip import FULL_SCALE_16_BIT, Clip, Samples
 from s2s_assets.audio.flac import take_out_claim
 from s2s_assets.audio.framing import after_id3, least_frames
 from s2s_assets.audio.riff import HEADER_SIZE, repair_sizes
+from s2s_assets.audio.unnamed import unnamed_file
 from s2s_assets.study import AudioError
 
 _OGG_BY_FFMPEG = (b"OpusHead", b"\x7fFLAC")
@@ -95,7 +95,7 @@ class _Stream(sf.SoundFile):  # type: ignore[misc]
 
 def _read(data: bytes, warnings: tuple[str, ...]) -> Clip:
     try:
-        with _Stream(io.BytesIO(data)) as file:
+        with unnamed_file(data) as whole, _Stream(whole.fileno(), closefd=False) as file:
             samples = _all_frames(file)
             return Clip(samples, int(file.samplerate), warnings, _FULL_SCALE.get(file.subtype, FULL_SCALE_16_BIT))
     except sf.SoundFileError as error:
@@ -104,9 +104,11 @@ def _read(data: bytes, warnings: tuple[str, ...]) -> Clip:
 
 
 def _all_frames(file: sf.SoundFile) -> Samples:
-    blocks = []
+    blocks: list[Samples] = []
     while len(block := file.read(_BLOCK_FRAMES, dtype="float64", always_2d=True)):
         blocks.append(block)
+    if len(blocks) == 1:
+        return blocks[0]
     return np.concatenate(blocks) if blocks else np.zeros((0, file.channels))
 
 

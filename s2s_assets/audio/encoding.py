@@ -1,14 +1,16 @@
 """Samples to files: PCM of 16 or 24 bits in FLAC or WAV, the same bytes every time."""
 
-import io
 from typing import Literal
 
 import numpy as np
+import numpy.typing as npt
 import soundfile as sf
 
 from s2s_assets.audio.clip import Clip, Samples
+from s2s_assets.audio.unnamed import unnamed_file
 
 Container = Literal["flac", "wav"]
+Codes = npt.NDArray[np.int16] | npt.NDArray[np.int32]
 
 
 def quantize(samples: Samples, bits: int = 24) -> Samples:
@@ -23,18 +25,21 @@ def quantize(samples: Samples, bits: int = 24) -> Samples:
 def encode(clip: Clip, container: Container, bits: int = 24) -> bytes:
     """A FLAC or WAV file of the clip with its own rate and channels, 16 or 24 bits; nothing of time or place in it."""
     codes = (quantize(clip.samples, bits) * 2**31).astype(np.int32)
-    file = io.BytesIO()
-    sf.write(file, codes, clip.rate_hz, format=container.upper(), subtype=f"PCM_{bits}")
-    return file.getvalue()
+    return _written(codes, clip.rate_hz, container, bits)
 
 
 def encode_flac_pcm16(data: bytes, rate_hz: int) -> bytes:
     """The FLAC file of one channel of little-endian 16-bit PCM: the bytes that `encode_flac` makes of it, sooner."""
-    file = io.BytesIO()
-    sf.write(file, np.frombuffer(data, "<i2"), rate_hz, format="FLAC", subtype="PCM_16")
-    return file.getvalue()
+    return _written(np.frombuffer(data, "<i2"), rate_hz, "flac", 16)
 
 
 def encode_flac(clip: Clip, bits: int = 24) -> bytes:
     """A FLAC file of the clip; see `encode`."""
     return encode(clip, "flac", bits)
+
+
+def _written(codes: Codes, rate_hz: int, container: Container, bits: int) -> bytes:
+    with unnamed_file() as file:
+        sf.write(file.fileno(), codes, rate_hz, format=container.upper(), subtype=f"PCM_{bits}", closefd=False)
+        file.seek(0)
+        return file.read()

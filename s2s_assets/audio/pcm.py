@@ -1,5 +1,6 @@
 """Raw PCM as the wire protocols carry it, and resampling to a protocol's rate."""
 
+import hashlib
 from dataclasses import replace
 
 import numpy as np
@@ -7,10 +8,14 @@ import soxr
 
 from s2s_assets.audio.clip import Clip, Samples
 
+_HASHED_AT_ONCE = 1 << 14
+
 
 def pcm16(samples: Samples) -> bytes:
     """Interleaved little-endian 16-bit PCM; rounded, samples beyond full scale held at the largest code."""
-    return np.clip(np.rint(samples * 2**15), -(2**15), 2**15 - 1).astype("<i2").tobytes()
+    codes = samples * 2**15
+    np.rint(codes, out=codes)
+    return np.clip(codes, -(2**15), 2**15 - 1, out=codes).astype("<i2").tobytes()
 
 
 def from_pcm16(data: bytes, rate_hz: int, channels: int = 1) -> Clip:
@@ -21,6 +26,14 @@ def from_pcm16(data: bytes, rate_hz: int, channels: int = 1) -> Clip:
     whole = len(data) - len(data) % (2 * channels)
     samples = np.frombuffer(data[:whole], dtype="<i2").astype(np.float64).reshape(-1, channels) / 2**15
     return Clip(samples, rate_hz, ("partial_frame",) if whole < len(data) else ())
+
+
+def pcm16_sha256(data: bytes) -> str:
+    """`pcm_sha256` of one channel of whole 16-bit samples, sooner: floats are made of a few samples at a time."""
+    codes, digest = np.frombuffer(data, dtype="<i2"), hashlib.sha256()
+    for start in range(0, len(codes), _HASHED_AT_ONCE):
+        digest.update((codes[start : start + _HASHED_AT_ONCE] / 2.0**15).astype("<f8", copy=False).data)
+    return digest.hexdigest()
 
 
 def resample(clip: Clip, rate_hz: int) -> Clip:

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Any
 
-from s2s_assets.audio import encode_flac_pcm16, from_pcm16, pcm_sha256
+from s2s_assets.audio import encode_flac_pcm16, pcm16_sha256
 from s2s_assets.responses.records import Outcome
 from s2s_assets.responses.speech import stalls
 from s2s_assets.storage import StudyStore
@@ -90,12 +90,12 @@ def _facts(outcome: Outcome) -> dict[str, Any]:
 
 
 def _blobs(store: StudyStore, outcome: Outcome) -> dict[str, Any]:
-    clip = from_pcm16(outcome.pcm, outcome.rate_hz) if outcome.ok else None
+    pcm, rate_hz = outcome.pcm, outcome.rate_hz
     return {
-        "audio_blob": store.put_blob(encode_flac_pcm16(outcome.pcm, outcome.rate_hz), "flac") if clip else None,
-        "pcm_sha256": pcm_sha256(clip) if clip else None,
-        "duration_s": clip.duration_s if clip else None,
-        "raw_blob": store.put_blob(outcome.pcm, "pcm") if outcome.pcm else None,
+        "audio_blob": store.put_blob(encode_flac_pcm16(pcm, rate_hz), "flac") if outcome.ok else None,
+        "pcm_sha256": pcm16_sha256(pcm) if outcome.ok else None,
+        "duration_s": len(pcm) / 2 / rate_hz if outcome.ok else None,
+        "raw_blob": store.put_blob(pcm, "pcm") if pcm else None,
         "provisional_blobs": [store.put_blob(pcm, "pcm") for pcm in outcome.provisional],
         "events_blob": store.put_blob(event_log(outcome), "gz"),
         "request_blob": store.put_blob(canonical_json(outcome.snapshot).encode(), "json"),
@@ -105,6 +105,6 @@ def _blobs(store: StudyStore, outcome: Outcome) -> dict[str, Any]:
 def event_log(outcome: Outcome) -> bytes:
     """The events as gzip JSON lines, before them when the pieces of final audio came; the same bytes for the same events."""
     pieces = {"type": ARRIVALS, "pieces": [list(piece) for piece in outcome.arrivals]}
-    log = [{"at_ms": 0.0, "dir": "-", "event": pieces}] if outcome.arrivals else []
-    lines = "".join(canonical_json(event) + "\n" for event in (*log, *outcome.events))
+    first = [canonical_json({"at_ms": 0.0, "dir": "-", "event": pieces})] if outcome.arrivals else []
+    lines = "".join(line + "\n" for line in (*first, *outcome.log))
     return gzip.compress(lines.encode(), mtime=0)

@@ -24,6 +24,7 @@ from s2s_assets.responses.redact import Redactor
 
 _ASKED_TOO_MUCH = frozenset({"closed_1011", "http_429", "insufficient_quota", "quota_exceeded"})
 """Codes, beside the status `rate_limited`, by which providers say that they are asked too much."""
+_FIRST_S = 2
 
 
 async def exchange(request: Request, prompt: Prompt, limits: ProviderLimits | None = None) -> Outcome:
@@ -39,7 +40,6 @@ async def exchange(request: Request, prompt: Prompt, limits: ProviderLimits | No
     failure: ExchangeError | None = None
     try:
         await protocol.run(prompt)
-        await asyncio.to_thread(_judge, recorder, protocol.output_rate_hz)
     except ExchangeError as error:
         failure = error
     except (ArithmeticError, AttributeError, LookupError, OSError, TypeError, ValueError) as error:
@@ -47,49 +47,50 @@ async def exchange(request: Request, prompt: Prompt, limits: ProviderLimits | No
         failure = ExchangeError(
             "runner_error", type(error).__name__, f"{type(error).__name__}: {error}", origin="runner"
         )
+    outcome = await asyncio.to_thread(_outcome, protocol, recorder, failure, Redactor(request.keys.values()))
     if limits is not None:
-        await _teach(limits, request, recorder, failure)
-    return await asyncio.to_thread(_outcome, protocol, recorder, failure, Redactor(request.keys.values()))
+        await _teach(limits, request, recorder, outcome)
+    return outcome
 
 
-async def _teach(limits: ProviderLimits, request: Request, recorder: Recorder, failure: ExchangeError | None) -> None:
+async def _teach(limits: ProviderLimits, request: Request, recorder: Recorder, outcome: Outcome) -> None:
     """Tell the limits of each provider that was asked how it took it; what is nobody's fault teaches nothing."""
     for stage, began in recorder.begun.items():
         provider = request.providers[stage]
-        if failure is None or (failure.stage is not None and failure.stage != stage):
+        if outcome.ok or (outcome.stage is not None and outcome.stage != stage):
             await limits.succeeded(provider)
-        elif failure.status == "rate_limited" or failure.code in _ASKED_TOO_MUCH:
-            await limits.throttled(provider, began, failure.retry_after_s)
+        elif outcome.status == "rate_limited" or outcome.code in _ASKED_TOO_MUCH:
+            await limits.throttled(provider, began, outcome.retry_after_s)
 
 
-def _judge(recorder: Recorder, rate_hz: int) -> None:
-    """Hold what came against what an answer is.
-
-    Raises:
-        ExchangeError: there is no audible answer.
-    """
-    final = recorder.final
+def _fault(final: bytes, provisional: tuple[bytes, ...], rate_hz: int) -> ExchangeError | None:
+    """Why what came is no audible answer, though the provider ended it well."""
     if not final:
-        code = "commentary_only" if recorder.provisional else "no_audio"
-        what = "only provisional audio (commentary)" if recorder.provisional else "no audio"
-        raise ExchangeError("empty_audio", code, f"the answer was completed with {what}")
+        code = "commentary_only" if provisional else "no_audio"
+        what = "only provisional audio (commentary)" if provisional else "no audio"
+        return ExchangeError("empty_audio", code, f"the answer was completed with {what}")
     if len(final) % 2:
-        raise ExchangeError("invalid_audio", "odd_bytes", f"{len(final)} bytes are no whole 16-bit samples")
-    level = loudest_frame_dbfs(from_pcm16(final, rate_hz).samples, rate_hz)
-    if level < SILENCE_DBFS:
-        raise ExchangeError("silent_audio", "silent", f"the loudest 10 ms are at {max(level, -200):.0f} dBFS")
+        return ExchangeError("invalid_audio", "odd_bytes", f"{len(final)} bytes are no whole 16-bit samples")
+    level = float("-inf")
+    # nearly every answer is heard to be one by its first seconds
+    for stretch in (final[: _FIRST_S * rate_hz * 2], final):
+        level = loudest_frame_dbfs(from_pcm16(stretch, rate_hz).samples, rate_hz)
+        if level >= SILENCE_DBFS:
+            return None
+    return ExchangeError("silent_audio", "silent", f"the loudest 10 ms are at {max(level, -200):.0f} dBFS")
 
 
 def _outcome(protocol: Adapter, recorder: Recorder, failure: ExchangeError | None, redact: Redactor) -> Outcome:
     """The record of an attempt, every text of it redacted."""
+    final, provisional = recorder.final, recorder.provisional
     outcome = Outcome(
         status="ok",
         rate_hz=protocol.output_rate_hz,
         started_at=recorder.started_at,
         adapter=protocol.name,
         adapter_version=protocol.version,
-        pcm=recorder.final,
-        provisional=recorder.provisional,
+        pcm=final,
+        provisional=provisional,
         thinking=redact.optional("\n\n".join(recorder.thinking) or None),
         input_transcript=redact.optional(recorder.input_transcript),
         output_transcript=redact.optional(recorder.output_transcript),
@@ -97,9 +98,10 @@ def _outcome(protocol: Adapter, recorder: Recorder, failure: ExchangeError | Non
         usage=redact.tree(recorder.usage),
         model_reported=redact.optional(recorder.model_reported),
         timings=recorder.timings,
-        events=tuple(redact.tree(recorder.events)),
+        log=redact.lines(recorder.log_lines),
         snapshot=redact.tree(protocol.snapshot()),
     )
+    failure = failure or _fault(final, provisional, protocol.output_rate_hz)
     if failure is None:
         return outcome
     return replace(

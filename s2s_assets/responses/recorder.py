@@ -15,6 +15,7 @@ from typing import Any, Literal
 
 from s2s_assets.responses.limits import ProviderLimits
 from s2s_assets.responses.records import Request, Timings
+from s2s_assets.study import canonical_json
 
 COMMENTARY = "commentary"
 _SHORTEST_BODY = 200
@@ -59,7 +60,8 @@ class Recorder:
         self.begun: dict[str, float] = {}
         """Stage → when its request began (`time.monotonic`), where limits are set."""
         self.items: dict[str, Item] = {}
-        self.events: list[dict[str, Any]] = []
+        self.log_lines: list[str] = []
+        """Events in canonical JSON, written down as they happen: most do while a prompt is being spoken."""
         self.thinking: list[str] = []
         self.input_transcript: str | None = None
         self.usage: Mapping[str, Any] | None = None
@@ -78,7 +80,7 @@ class Recorder:
         asked = time.monotonic()
         async with self._limits.slot(self._request.providers[stage]) as self.begun[stage]:
             self._start += time.monotonic() - asked
-            if not self.events:
+            if not self.log_lines:
                 self.started_at = datetime.now(UTC)
             yield
 
@@ -100,7 +102,7 @@ class Recorder:
             body: key whose value, wherever in the message it stands, is audio in base64.
         """
         kept = _without_bodies(event, body)
-        self.events.append({"at_ms": self.now_ms(), "dir": direction, "event": kept})
+        self.log_lines.append(canonical_json({"at_ms": self.now_ms(), "dir": direction, "event": kept}))
 
     def item(self, key: str, order: int | None = None) -> Item:
         """The item of a provider's id, made at its first mention; `order` is the provider's number."""
@@ -156,6 +158,8 @@ def _without_bodies(value: Any, body: str | None) -> Any:
     """A copy of JSON-like data in which the texts of the key `body` and long base64 runs are replaced by their length."""
     if isinstance(value, str):
         return value if len(value) < _SHORTEST_BODY else _BASE64_BODY.sub(lambda m: _length_of(m[0]), value)
+    if value is None or isinstance(value, int | float):
+        return value
     if isinstance(value, Mapping):
         return {
             k: _length_of(v) if k == body and isinstance(v, str) else _without_bodies(v, body) for k, v in value.items()

@@ -4,6 +4,7 @@ PCM is signed 16-bit little-endian mono. Offsets are milliseconds on the monoton
 attempt starts; one UTC time says when that was.
 """
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -134,8 +135,8 @@ class Outcome:
     usage: Mapping[str, Any] | None = None
     model_reported: str | None = None
     timings: Timings = Timings()
-    events: tuple[Mapping[str, Any], ...] = ()
-    """Both directions in order, without audio bodies."""
+    log: tuple[str, ...] = ()
+    """Events of both directions in order, without audio bodies, each in canonical JSON."""
     snapshot: Mapping[str, Any] = field(default_factory=dict)
     """The request as sent."""
 
@@ -143,6 +144,11 @@ class Outcome:
     def ok(self) -> bool:
         """Whether this is an answer."""
         return self.status == "ok"
+
+    @property
+    def events(self) -> tuple[Mapping[str, Any], ...]:
+        """The log, read: when (`at_ms`), in which direction (`dir`), what (`event`)."""
+        return tuple(json.loads(line) for line in self.log)
 
 
 class ExchangeError(Exception):

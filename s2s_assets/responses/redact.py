@@ -6,9 +6,11 @@ signed URL, whoever sent it.
 
 import json
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 from urllib.parse import quote
+
+from s2s_assets.study import canonical_json
 
 MASK = "[redacted]"
 _SHORTEST = 4
@@ -46,9 +48,15 @@ class Redactor:
     def clean(self, value: Any) -> bool:
         """Whether JSON-like data certainly holds nothing to mask; much quicker than masking it."""
         try:
-            text = json.dumps(value, ensure_ascii=False)
-            text.encode()
+            return self._is_clean(json.dumps(value, ensure_ascii=False))
         except (TypeError, ValueError):
+            return False
+
+    def _is_clean(self, text: str) -> bool:
+        """The same of JSON text."""
+        try:
+            text.encode()
+        except UnicodeEncodeError:
             return False
         if any(secret in text or json.dumps(secret)[1:-1] != secret for secret in self._known):
             return False
@@ -62,6 +70,12 @@ class Redactor:
     def tree(self, value: Any) -> Any:
         """JSON-like data with every string, keys included, masked: a copy, unless there is nothing to mask."""
         return value if self.clean(value) else self._masked(value)
+
+    def lines(self, lines: Sequence[str]) -> tuple[str, ...]:
+        """Lines of canonical JSON, masked as trees."""
+        if self._is_clean("\n".join(lines)):
+            return tuple(lines)
+        return tuple(canonical_json(self._masked(json.loads(line))) for line in lines)
 
     def _masked(self, value: Any) -> Any:
         if isinstance(value, str):

@@ -217,5 +217,5 @@ def _axis(high: float, step: float, x: Callable[[float], float], top: float, bot
 def _said(outcome: Outcome, config: str) -> str:
     times = [f"{name.replace('_', ' ')} {at:.0f} ms" for name, at in asdict(outcome.timings).items() if at is not None]
     seconds = len(outcome.pcm) / 2 / outcome.rate_hz
-    what = f"{len(outcome.events)} messages, {seconds:.1f} s of final audio in {len(outcome.arrivals)} pieces"
+    what = f"{len(outcome.log)} messages, {seconds:.1f} s of final audio in {len(outcome.arrivals)} pieces"
     return f"{config}: {outcome.status}. {what}. {'; '.join(times)}"

@@ -7,6 +7,8 @@ import hashlib
 import json
 from typing import Any
 
+_ENCODER = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
+
 
 def canonical_json(value: Any) -> str:
     """JSON text that is equal for equal values.
@@ -14,7 +16,7 @@ def canonical_json(value: Any) -> str:
     Raises:
         ValueError: NaN or infinity anywhere in the value.
     """
-    return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
+    return _ENCODER.encode(value)
 
 
 def sha256_hex(data: bytes | str) -> str:

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from s2s_assets.audio import Clip, from_pcm16, mono, pcm16, pcm_sha256, resample
+from s2s_assets.audio import Clip, from_pcm16, mono, pcm16, pcm16_sha256, pcm_sha256, resample
 
 
 @given(st.binary(max_size=400).filter(lambda data: len(data) % 4 == 0), st.sampled_from([1, 2]))
@@ -13,6 +13,12 @@ def test_pcm_of_16_bits_comes_back_byte_for_byte(data, channels):
     clip = from_pcm16(data, 24000, channels)
     assert pcm16(clip.samples) == data
     assert clip.warnings == ()
+
+
+@given(st.binary(max_size=400).filter(lambda data: len(data) % 2 == 0), st.sampled_from([0, 1 << 14, (1 << 15) + 1]))
+def test_the_hash_of_raw_pcm_is_that_of_its_samples(data, more):
+    data += bytes(range(256)) * (more // 128)
+    assert pcm16_sha256(data) == pcm_sha256(from_pcm16(data, 24000))
 
 
 def test_a_frame_that_is_not_whole_is_left_out_and_noticed():

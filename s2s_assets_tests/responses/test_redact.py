@@ -1,5 +1,7 @@
 """Secrets are masked wherever they stand; ordinary text is left alone."""
 
+import json
+from typing import Any
 from urllib.parse import quote
 
 from hypothesis import given
@@ -36,14 +38,16 @@ def test_ordinary_text_and_numbers_stay() -> None:
     assert Redactor(["abc", ""]).tree(document) == document
 
 
-json_like = st.recursive(
-    st.none() | st.booleans() | st.floats() | st.text() | st.sampled_from(["sk-proj-abcdefghijklm", "Bearer abcdefg"]),
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(), inner, max_size=3),
-    max_leaves=6,
-)
+def trees(numbers: st.SearchStrategy[float]) -> st.SearchStrategy[Any]:
+    texts = st.text() | st.sampled_from(["sk-proj-abcdefghijklm", "Bearer abcdefg"])
+    return st.recursive(
+        st.none() | st.booleans() | numbers | texts,
+        lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(), inner, max_size=3),
+        max_leaves=6,
+    )
 
 
-@given(value=json_like, secret=SECRETS, before=st.text(), after=st.text())
+@given(value=trees(st.floats()), secret=SECRETS, before=st.text(), after=st.text())
 def test_what_is_taken_for_clean_has_nothing_to_mask(value: object, secret: str, before: str, after: str) -> None:
     redact = Redactor([secret])
     for found in (
@@ -54,6 +58,20 @@ def test_what_is_taken_for_clean_has_nothing_to_mask(value: object, secret: str,
     ):
         if redact.clean(found):
             assert repr(redact._masked(found)) == repr(found)
+
+
+@given(values=st.lists(trees(st.floats(allow_nan=False, allow_infinity=False)), max_size=4), secret=SECRETS)
+def test_lines_of_a_log_are_masked_as_what_they_hold(values: list[object], secret: str) -> None:
+    redact, events = Redactor([secret]), [{"event": value} for value in (*values, f"key {secret}", "half \ud800")]
+    lines = [json.dumps(event, sort_keys=True, separators=(",", ":"), ensure_ascii=False) for event in events]
+    assert [json.loads(line) for line in redact.lines(lines)] == [
+        json.loads(json.dumps(redact.tree(e))) for e in events
+    ]
+
+
+def test_clean_lines_are_left_as_they_are() -> None:
+    lines = ['{"text":"Ask a risk-averse person.\\nNow"}', '{"n":3}']
+    assert Redactor(["abcdef-0123456789"]).lines(lines) == tuple(lines)
 
 
 def test_clean_data_is_not_copied() -> None:

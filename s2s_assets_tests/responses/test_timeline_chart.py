@@ -14,6 +14,7 @@ from s2s_assets.drawing import width_of
 from s2s_assets.responses import Outcome, Prompt
 from s2s_assets.responses.records import Timings
 from s2s_assets.responses.timeline_chart import event_name, timeline_svg
+from s2s_assets.study import canonical_json
 from s2s_assets_tests.emulators.openai import OpenAIEmulator
 from s2s_assets_tests.emulators.voices import speech
 
@@ -74,8 +75,8 @@ def test_gaps_stand_where_a_player_would_have_waited(prompt: Prompt) -> None:
 
 
 def test_names_cannot_break_out(prompt: Prompt) -> None:
-    events = tuple({"at_ms": n, "dir": "<", "event": {"type": f'</svg><script>"&{n}\x00\u202e'}} for n in range(60))
-    svg = timeline_svg(replace(BARE, events=events), prompt, '"><b>|v|none')
+    events = ({"at_ms": n, "dir": "<", "event": {"type": f'</svg><script>"&{n}\x00\u202e'}} for n in range(60))
+    svg = timeline_svg(replace(BARE, log=tuple(map(canonical_json, events))), prompt, '"><b>|v|none')
     root = ET.fromstring(svg)
     assert not list(root.iter(f"{SVG}script"))
     assert sum("further kinds" in text for text, _, _ in _texts(svg)) == 1

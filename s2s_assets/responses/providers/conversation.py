@@ -141,19 +141,21 @@ class ConversationAdapter(Adapter):
                 await channel.close()
 
     async def _converse(self, channel: Channel, prompt: Prompt) -> None:
+        # frames are due from here on, also where a busy loop is late to begin with them
+        begun = asyncio.get_running_loop().time()
         try:
             async with Deadline() as deadline, asyncio.TaskGroup() as tasks:
-                writer = tasks.create_task(self._write(channel, prompt, deadline))
+                writer = tasks.create_task(self._write(channel, prompt, deadline, begun))
                 await self._read(channel, deadline)
                 writer.cancel()
         except BaseExceptionGroup as group:
             raise _first(group) from None
         await self._linger(channel)
 
-    async def _write(self, channel: Channel, prompt: Prompt, deadline: Deadline) -> None:
+    async def _write(self, channel: Channel, prompt: Prompt, deadline: Deadline, begun: float) -> None:
         # a closed channel is the reader's to report: the provider's last words may still be unread
         with suppress(ClosedError):
-            await self._send_turn(channel, prompt)
+            await self._send_turn(channel, prompt, begun)
             self.recorder.mark("input_sent")
             terms = self.request.terms
             if self.recorder.reached("first_event"):
@@ -162,14 +164,13 @@ class ConversationAdapter(Adapter):
                 deadline.expect("first_event", terms.first_event_timeout_s)
             await self.after_turn(channel)
 
-    async def _send_turn(self, channel: Channel, prompt: Prompt) -> None:
+    async def _send_turn(self, channel: Channel, prompt: Prompt, begun: float) -> None:
         terms = self.request.terms
         loop = asyncio.get_running_loop()
         for message in self.start_of_turn():
             await self.send(channel, message)
-        started = loop.time()
         for due_s, pcm in schedule(prompt, terms.frame_ms, terms.pace):
-            await asyncio.sleep(started + due_s - loop.time() if due_s else 0)
+            await asyncio.sleep(begun + due_s - loop.time() if due_s else 0)
             await self.send(channel, *self.frame(pcm))
         for message in self.end_of_turn():
             await self.send(channel, message)
