@@ -3,7 +3,8 @@
 A verdict names the bytes that were heard, and is refused where the recording has others by now. One that would give a
 prompt another take while answers about it are stored is refused too: old answers would stand beside new audio under one
 name. Where answers came in after such a verdict, and before `recorded_prompts` has taken it in, it is kept and not taken in.
-Nothing is ever changed or deleted; a verdict is taken back by a further row.
+Nothing is ever changed or deleted; a verdict is taken back by a further row. What the newest verdict about a prompt says
+already, of the same recording and by the same reviewer, is not stored again: a button was pressed twice.
 """
 
 from collections.abc import Iterable
@@ -22,7 +23,7 @@ _COLUMNS = recording_verdict.c[*RecordingVerdict.model_fields]
 
 
 def judge(store: RatingsStore, recorded: pl.DataFrame, verdict: RecordingVerdict) -> None:
-    """Store a verdict.
+    """Store a verdict, unless it repeats the newest one about the prompt.
 
     Args:
         store: The study's database.
@@ -37,7 +38,8 @@ def judge(store: RatingsStore, recorded: pl.DataFrame, verdict: RecordingVerdict
     row = verdict.model_dump() | {"reasons": list(verdict.reasons)}
     with store.importing() as connection:
         _require_unanswered(connection, recorded, verdict)
-        connection.execute(recording_verdict.insert().values(row))
+        if not _is_repeated(connection, verdict):
+            connection.execute(recording_verdict.insert().values(row))
 
 
 def verdicts_in_force(store: RatingsStore) -> tuple[RecordingVerdict, ...]:
@@ -65,6 +67,14 @@ def verdicts_given(store: RatingsStore, prompt: str | None = None) -> tuple[Reco
     with store.reading() as connection:
         rows = connection.execute(query if prompt is None else query.where(recording_verdict.c.prompt == prompt))
         return _verdicts(rows.mappings())
+
+
+def _is_repeated(connection: Connection, verdict: RecordingVerdict) -> bool:
+    """Whether the newest verdict about the prompt says the same, whenever it was given."""
+    of_prompt = select(*_COLUMNS).where(recording_verdict.c.prompt == verdict.prompt)
+    # the newest of the prompt, not of the file: to select a take again after another one is something new
+    rows = connection.execute(of_prompt.order_by(recording_verdict.c.id.desc()).limit(1)).mappings()
+    return any(one.model_copy(update={"created_at": verdict.created_at}) == verdict for one in _verdicts(rows))
 
 
 def _in_force(connection: Connection) -> tuple[RecordingVerdict, ...]:

@@ -1,6 +1,8 @@
 """Reviewers' verdicts: the newest about a file counts, none is lost, and none moves what answers are about."""
 
+from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
+from threading import Barrier
 
 import polars as pl
 import pytest
@@ -69,6 +71,38 @@ def test_a_selected_take_wins_and_a_rejected_one_is_never_taken(ratings, recorde
     assert taken(recorded, ratings) == []
     judge(ratings, recorded, verdict("p0-a", None))
     assert taken(recorded, ratings) == ["p0-a"]
+
+
+def test_what_was_just_said_is_not_stored_again(ratings, recorded, verdict) -> None:
+    said = [verdict(verdict="reject"), verdict(verdict=None), verdict(verdict="reject", comment="hum"), verdict("p1-a")]
+    for one in said:
+        for _ in range(2):
+            judge(ratings, recorded, one.model_copy(update={"created_at": verdict().created_at}))
+    assert [(v.recording, v.verdict, v.comment) for v in verdicts_given(ratings)] == [
+        (v.recording, v.verdict, v.comment) for v in said
+    ]
+    judge(ratings, recorded, said[-1].model_copy(update={"author": "ben"}))
+    assert [v.author for v in verdicts_given(ratings, "p1")] == ["ann", "ben"]
+
+
+def test_to_select_a_take_again_after_another_is_stored_and_counts(ratings, recorded, verdict) -> None:
+    for recording in ("p0-a", "p0-b", "p0-a"):
+        judge(ratings, recorded, verdict(recording, selected=True))
+    assert len(verdicts_given(ratings)) == 3
+    assert taken(recorded, ratings) == ["p0-a"]
+
+
+def test_a_button_that_is_pressed_many_times_at_once_stores_one_verdict(ratings, recorded, verdict) -> None:
+    one, presses = verdict("p0-b", selected=True), 6
+    together = Barrier(presses)
+
+    def press(_: int) -> None:
+        together.wait()
+        judge(ratings, recorded, one)
+
+    with ThreadPoolExecutor(presses) as pool:
+        list(pool.map(press, range(presses)))
+    assert verdicts_given(ratings) == (one,)
 
 
 def test_a_verdict_is_about_the_bytes_that_were_heard(ratings, recorded, verdict) -> None:

@@ -195,6 +195,18 @@ def test_a_verdict_is_kept_with_author_and_time_and_the_newest_counts(eve, lab, 
     assert 'href="/admin/script?name=p1&amp;by=Eve"' in eve.get("/admin/script?name=p0&by=Eve").text
 
 
+def test_a_form_that_is_sent_twice_is_stored_once_and_answered_alike(eve, lab, clock) -> None:
+    page = eve.get("/admin/script?name=p0").text
+    form = {**form_of(page, "p0-a"), "choice": "reject", "author": "Eve", "reason.noise": "1"}
+    for _ in range(2):
+        answer = eve.post("/admin/judge", **form)
+        assert answer.status_code == 200
+        assert answer.text.count("rejected by <bdi>Eve</bdi>, <q>noise or hum</q>") == stored(lab) == 1
+        clock.wind(seconds=2)
+    assert judge(eve, "p0-a", "reject", reason="and a cough").status_code == 200
+    assert stored(lab) == 2
+
+
 def test_a_verdict_that_answers_overtook_is_shown_as_not_taken_in(eve, lab, clock) -> None:
     judge(eve, "p0-b", "select")
     page = eve.get("/admin/script?name=p0").text

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from s2s_assets.ratings import verdicts_in_force
+from s2s_assets.ratings import verdicts_given, verdicts_in_force
 from s2s_assets.ratings.access import make_access
 from s2s_assets.ratings.store import utc_now
 
@@ -57,6 +57,10 @@ def test_a_script_is_reviewed(make_lab, with_takes, browser, axe, width, scheme)
         page.click("a:has-text('Next to review')")
         assert page.locator("h1").inner_text() == "Script p1"
         assert page.locator("input[name=author]").first.input_value() == "Ann"
+        page.locator("#take-p1-a input[value=accept]").check()
+        page.locator("#take-p1-a button").dblclick()
+        page.locator("text=in force").wait_for()
+        assert [v.recording for v in verdicts_given(lab.ratings)] == ["p0-b", "p1-a"]
     assert noise == []
     context.close()
 
