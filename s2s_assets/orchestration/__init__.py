@@ -19,7 +19,7 @@ from s2s_assets.orchestration.reconcile import (
     settle,
 )
 from s2s_assets.orchestration.resources import LastFit, Reviews, StudyResource, Withdrawals
-from s2s_assets.orchestration.stage import Check, Stage, StageEvent, leave_out, run_stage
+from s2s_assets.orchestration.stage import Check, Stage, StageEvent, leave_out, run_stage, stored
 
 __all__ = [
     "CONFIGS",
@@ -53,4 +53,5 @@ __all__ = [
     "report",
     "run_stage",
     "settle",
+    "stored",
 ]

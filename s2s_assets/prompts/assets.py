@@ -1,6 +1,7 @@
 """`recorded_prompts`, `normalized_audio`: from the study folder's recordings to the audio that every model hears."""
 
-from collections.abc import Generator, Mapping
+from collections.abc import Callable, Generator, Mapping
+from functools import cache, partial
 from typing import Any
 
 import dagster as dg
@@ -16,6 +17,7 @@ from s2s_assets.orchestration import (
     preview,
     run_stage,
     settle,
+    stored,
 )
 from s2s_assets.prompts import (
     NORMALIZED_METHOD_VERSION,
@@ -25,11 +27,12 @@ from s2s_assets.prompts import (
     read_recording,
     record_prompts,
     recorded_level,
+    select_takes,
     verdicts_level,
 )
 from s2s_assets.prompts.checks import NORMALIZED_SPECS, RECORDED_SPECS, normalized_checks, recorded_checks
-from s2s_assets.storage import Table
-from s2s_assets.study import StudyFolder, sha256_hex
+from s2s_assets.storage import StudyStore, Table
+from s2s_assets.study import RecordingVerdict, StudyFolder, sha256_hex
 
 
 def _contents(folder: StudyFolder) -> list[Any]:
@@ -76,29 +79,47 @@ def recorded_prompts(
     folder = study.folder()
     study.claim(context.instance, folder.study)
     store, verdicts = study.store(folder.study), reviews.verdicts()
-    stage = Stage(
+    measured = cache(partial(_measured, folder, store))
+    stage_of = partial(_recorded_stage, folder, _contents(folder), measured)
+    if stored(store, stage_of(verdicts)) is None:
+        # measuring takes its time, and the first answers about a prompt keep the take that a verdict would have moved
+        measured()
+        verdicts = reviews.verdicts()
+    table = yield from run_stage(context, store, stage_of(verdicts))
+    settle(store, "recorded_prompts", None, verdicts_level(verdicts), table.version)
+
+
+def _measured(folder: StudyFolder, store: StudyStore) -> pl.DataFrame:
+    """The table without reviewers' verdicts."""
+    return record_prompts(
+        folder.scripts,
+        folder.recordings,
+        lambda file: read_recording(folder.recordings_dir / file),
+        folder.study.qa,
+        store.put_blob,
+    )
+
+
+def _recorded_stage(
+    folder: StudyFolder,
+    contents: list[Any],
+    measured: Callable[[], pl.DataFrame],
+    verdicts: tuple[RecordingVerdict, ...],
+) -> Stage:
+    return Stage(
         asset="recorded_prompts",
         method_version=RECORDED_METHOD_VERSION,
         inputs={},
         settings=[
             [s.model_dump(mode="json", exclude={"tags"}) | {"tags": sorted(s.tags)} for s in folder.scripts],
-            _contents(folder),
+            contents,
             folder.study.qa.model_dump(mode="json"),
             [verdict.model_dump(mode="json") for verdict in verdicts],
         ],
-        compute=lambda: record_prompts(
-            folder.scripts,
-            folder.recordings,
-            lambda file: read_recording(folder.recordings_dir / file),
-            folder.study.qa,
-            store.put_blob,
-            verdicts,
-        ),
+        compute=lambda: select_takes(measured(), verdicts),
         checks=recorded_checks(folder.scripts),
         describe=lambda frame: _describe_recorded(frame, folder),
     )
-    table = yield from run_stage(context, store, stage)
-    settle(store, "recorded_prompts", None, verdicts_level(verdicts), table.version)
 
 
 def _describe_normalized(frame: pl.DataFrame, counts: Mapping[str, int]) -> Mapping[str, Any]:

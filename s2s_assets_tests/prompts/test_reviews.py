@@ -1,5 +1,6 @@
 """Verdicts in the ratings database change what `recorded_prompts` selects, and ask for it by themselves."""
 
+from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -8,7 +9,8 @@ import pytest
 import yaml
 
 from s2s_assets.definitions import defs
-from s2s_assets.orchestration import Driver, StudyResource
+from s2s_assets.orchestration import WANTED_TAG, Driver, StudyResource
+from s2s_assets.prompts import assets, read_recording, select_takes
 from s2s_assets.prompts.sensors import PAUSE
 from s2s_assets.ratings import RatingsStore, import_ratings, judge, read_ratings
 from s2s_assets.study import RecordingVerdict
@@ -51,6 +53,31 @@ def say(recording: str, verdict: str | None, age: timedelta = 2 * PAUSE, **more)
     told = {"prompt": "p", "recording": recording, "source_blob": blob, "verdict": verdict, "author": "ann"}
     told |= {"reasons": ("noise",), "created_at": datetime.now(UTC) - age} | more
     judge(RatingsStore(resource.engine(), "lab"), recorded, RecordingVerdict(**told))
+
+
+@pytest.fixture
+def answer(tmp_path: Path) -> Callable[[], None]:
+    """Brings in an answer about the prompt."""
+
+    def bring() -> None:
+        told = "prompt,rater,config_a,config_b,response_a,response_b,score\np,zoe,m|v|none,m|w|none,r1,r2,1\n"
+        (tmp_path / "answer.csv").write_text(told)
+        database = RatingsStore(StudyResource().engine(), "lab")
+        assert import_ratings(database, read_ratings(tmp_path / "answer.csv"), datetime.now(UTC)).inserted == 1
+
+    return bring
+
+
+def once_before(does: Callable, happens: Callable[[], None]) -> Callable:
+    """A step that does what it does; when it is first taken, something happens before it."""
+    due = [happens]
+
+    def step(*args):
+        while due:
+            due.pop()()
+        return does(*args)
+
+    return step
 
 
 def last(driver: Driver, asset: str) -> dg.AssetMaterialization:
@@ -112,6 +139,21 @@ def test_verdicts_ask_for_the_prompts_once_the_reviewer_pauses(driver) -> None:
     assert last(driver, "recording_verdicts").tags["dagster/data_version"] == seen
 
 
+def test_a_verdict_that_comes_in_before_a_run_has_ended_asks_for_another(driver, monkeypatch) -> None:
+    driver.run_job("prepare")
+    say("p-b", "accept", selected=True)
+    (request,) = driver.tick("verdicts_to_prompts")
+    with monkeypatch.context() as meanwhile:
+        meanwhile.setattr(assets, "select_takes", once_before(select_takes, lambda: say("p-b", "reject")))
+        driver.run_job("prepare", tags=request.tags)
+    assert taken() == taken("normalized_audio") == ["p-b"], "the verdicts that it has read"
+    (again,) = driver.tick("verdicts_to_prompts")
+    assert again.tags[WANTED_TAG] != request.tags[WANTED_TAG]
+    driver.run_job("prepare", tags=again.tags)
+    assert taken() == taken("normalized_audio") == ["p-a"]
+    assert driver.tick("verdicts_to_prompts") == []
+
+
 def test_a_run_that_did_not_normalize_is_asked_for_again(driver) -> None:
     driver.run_job("prepare")
     say("p-b", "accept", selected=True)
@@ -120,15 +162,21 @@ def test_a_run_that_did_not_normalize_is_asked_for_again(driver) -> None:
     assert [request.job_name for request in driver.tick("verdicts_to_prompts")] == ["prepare"]
 
 
-def test_an_answer_that_comes_in_before_a_verdict_is_taken_in_keeps_the_take(driver, tmp_path) -> None:
+def test_an_answer_that_comes_in_before_a_verdict_is_taken_in_keeps_the_take(driver, answer) -> None:
     driver.run_job("prepare")
     say("p-b", "accept", selected=True)
-    told = "prompt,rater,config_a,config_b,response_a,response_b,score\np,zoe,m|v|none,m|w|none,r1,r2,1\n"
-    (tmp_path / "answer.csv").write_text(told)
-    database = RatingsStore(StudyResource().engine(), "lab")
-    assert import_ratings(database, read_ratings(tmp_path / "answer.csv"), datetime.now(UTC)).inserted == 1
+    answer()
     for request in driver.tick("verdicts_to_prompts"):
         driver.run_job(request.job_name, tags=request.tags)
+    assert taken() == taken("normalized_audio") == ["p-a"]
+    assert driver.tick("verdicts_to_prompts") == []
+
+
+def test_an_answer_that_comes_in_while_recordings_are_measured_keeps_the_take(driver, answer, monkeypatch) -> None:
+    driver.run_job("prepare")
+    say("p-b", "accept", selected=True)
+    monkeypatch.setattr(assets, "read_recording", once_before(read_recording, answer))
+    driver.run_job("prepare")
     assert taken() == taken("normalized_audio") == ["p-a"]
     assert driver.tick("verdicts_to_prompts") == []
 
