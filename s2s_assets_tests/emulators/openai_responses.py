@@ -14,7 +14,7 @@ from s2s_assets_tests.emulators.voices import COMMENTARY, FINAL
 SCENARIOS = (
     *("plain", "commentary_and_final", "commentary_only", "no_phase", "thinking", "llm_401", "llm_429", "llm_stalls"),
     *("llm_error_event", "llm_no_end", "llm_refusal", "llm_incomplete", "llm_filtered", "llm_failed", "llm_unknown"),
-    *("llm_not_json", "llm_quota", "llm_404"),
+    *("llm_not_json", "llm_quota", "llm_404", "llm_no_stream", "llm_error_no_stream"),
 )
 
 
@@ -54,6 +54,27 @@ class ResponsesEmulator(Plays, ResponsesServer):
     async def response(self, request: Request) -> Response:
         self.enter("llm")
         self.questions.append(await request.json())
+        if (refusal := self._refusal(request)) is not None:
+            return refusal
+        match self.scenario:
+            case "llm_stalls":
+                return StreamingResponse(
+                    stalling(b'data: {"type":"response.created","response":{}}\n\n'), media_type="text/event-stream"
+                )
+            case "llm_error_event":
+                error = '{"type":"server_error","code":"server_error","message":"oh"}'
+                return _stream(f'data: {{"type":"error","error":{error}}}\n\n')
+            case "llm_error_no_stream":
+                return JSONResponse({"error": {"code": "invalid_prompt", "message": "no such thing"}})
+            case "llm_no_stream":
+                return JSONResponse(self.response_events(self.questions[-1], FINAL)[-1]["response"])
+            case "llm_no_end":
+                return _stream('data: {"type":"response.created","response":{}}\n\n')
+            case "llm_not_json":
+                return _stream("data: <html>bad gateway</html>\n\n")
+        return await super().response(request)
+
+    def _refusal(self, request: Request) -> Response | None:
         match self.scenario:
             case "llm_401":
                 return openai_error(401, "invalid_api_key", f"refused {request.headers.get('authorization')}")
@@ -65,18 +86,7 @@ class ResponsesEmulator(Plays, ResponsesServer):
                 return answer
             case "llm_quota":
                 return openai_error(429, "insufficient_quota", "You exceeded your current quota.")
-            case "llm_stalls":
-                return StreamingResponse(
-                    stalling(b'data: {"type":"response.created","response":{}}\n\n'), media_type="text/event-stream"
-                )
-            case "llm_error_event":
-                error = '{"type":"server_error","code":"server_error","message":"oh"}'
-                return _stream(f'data: {{"type":"error","error":{error}}}\n\n')
-            case "llm_no_end":
-                return _stream('data: {"type":"response.created","response":{}}\n\n')
-            case "llm_not_json":
-                return _stream("data: <html>bad gateway</html>\n\n")
-        return await super().response(request)
+        return None
 
     def output(self, text: str) -> list[dict[str, Any]]:
         match self.scenario:

@@ -2,7 +2,8 @@
 
 Needs no key. A stream has text chunks, then audio chunks whose base64 stands in `delta.content` with the top-level
 `modality` `audio`, each in the format that was asked for (a WAV each, or bare PCM), an empty one among them;
-`finish_reason` comes with the last chunk of the last modality.
+`finish_reason` comes with the last chunk of the last modality. Two choices of one index are in a stream words that end
+with a `finish_reason` of their own, before the audio: older builds do so. An error within a stream is an event of it.
 """
 
 import base64
@@ -25,7 +26,8 @@ SPEAKERS = ("ethan", "chelsie", "aiden")
 SCENARIOS = (
     *("plain", "one_choice", "two_choices", "wav_chunks", "other_rate", "audio_object", "long", "odd_chunks"),
     *("unknown_fields", "text_only", "silence", "half_a_sample", "no_audio_error", "error_in_stream", "error_in_body"),
-    *("not_json", "not_base64", "not_audio", "no_end", "length", "content_filter", "http_400", "http_429", "http_503"),
+    *("no_stream", "error_no_stream", "page_no_stream", "not_json", "not_base64", "not_audio", "no_end", "length"),
+    *("words_cut", "content_filter", "http_400", "http_429", "http_503"),
     *("needs_key", "echoes_key", "never_answers", "stalls", "cut", "cut_at_once"),
 )
 _BODIES = {
@@ -68,7 +70,7 @@ class VllmOmniEmulator(Plays, HttpServer):
         self.prompts.append(prompt)
         if self.scenario in {"never_answers", "stalls"} or self.scenario.startswith("cut"):
             return self._broken(body, prompt)
-        if body.get("stream"):
+        if body.get("stream") and not self.scenario.endswith("no_stream"):
             return StreamingResponse(self._stream(body, prompt), media_type="text/event-stream")
         return self._whole(body, prompt)
 
@@ -93,12 +95,15 @@ class VllmOmniEmulator(Plays, HttpServer):
         base["object"] = "chat.completion.chunk"
         match self.scenario:
             case "error_in_stream":
-                return [data({"error": {"message": "The engine died.", "type": "InternalServerError", "code": 500}})]
+                return failing("The engine died.", "InternalServerError", 500)
+            case "error_in_body":
+                return failing("bad request", "BadRequestError", 400)
             case "no_audio_error":
-                return [data({"error": {"message": SILENT, "type": "BadRequestError", "code": 400}})]
+                return failing(SILENT, "BadRequestError", 400)
             case "not_json":
                 return ["data: <html>bad gateway</html>\n\n"]
         chunks = [{**base, "modality": "text", "choices": [choice({"content": word})]} for word in words(FINAL)]
+        chunks[-1]["choices"][0]["finish_reason"] = self._words_finish()
         chunks += [{**base, "modality": "audio", "choices": [choice(d)]} for d in self._deltas(body, pcm)]
         if self.scenario != "no_end":
             chunks[-1]["choices"][0]["finish_reason"] = self._finish()
@@ -113,7 +118,8 @@ class VllmOmniEmulator(Plays, HttpServer):
         for number, chunk in enumerate(self._chunks(pcm)):
             if number == 1:
                 yield {"content": ""}
-            text = base64.b64encode(wav_file(chunk, self.rate_hz) if wav else chunk).decode()
+            sound = NOT_AUDIO if self.scenario == "not_audio" else wav_file(chunk, self.rate_hz) if wav else chunk
+            text = base64.b64encode(sound).decode()
             if self.scenario == "not_base64":
                 text = "this is no base64!"
             yield {"audio": {"data": text}} if self.scenario == "audio_object" else {"content": text}
@@ -124,25 +130,30 @@ class VllmOmniEmulator(Plays, HttpServer):
 
     def _whole(self, body: Mapping[str, Any], prompt: bytes) -> Response:
         pcm = self.pcm(prompt)
-        if self.scenario == "error_in_body":
+        if self.scenario in {"error_in_body", "error_no_stream"}:
             return JSONResponse({"object": "error", "message": "bad request", "type": "BadRequestError", "code": 400})
-        if self.scenario == "not_json":
-            return Response("<html>bad gateway</html>")
-        sound = b"RIFF of no kind" if self.scenario == "not_audio" else wav_file(pcm, self.rate_hz)
+        if self.scenario in {"not_json", "page_no_stream"}:
+            return Response("<html>bad gateway</html>", media_type="text/html")
+        sound = NOT_AUDIO if self.scenario == "not_audio" else wav_file(pcm, self.rate_hz)
         audio = {"id": "audio-1", "data": base64.b64encode(sound).decode(), "expires_at": 1785277453, "transcript": ""}
         text = {"role": "assistant", "content": FINAL}
         if self.scenario == "text_only":
             messages: list[dict[str, Any]] = [text]
-        elif self.scenario == "two_choices":
+        elif self.scenario in {"two_choices", "words_cut"}:
             messages = [text, {"role": "assistant", "content": None, "audio": audio}]
         else:
             messages = [{**text, "audio": audio}]
         finish = None if self.scenario == "no_end" else self._finish()
         choices = [{"index": 0, "message": message, "finish_reason": finish} for message in messages]
+        choices[0]["finish_reason"] = self._words_finish() or finish
         return JSONResponse({"model": body.get("model"), "choices": choices, "usage": usage(prompt, pcm)})
 
     def _finish(self) -> str:
         return self.scenario if self.scenario in {"length", "content_filter"} else "stop"
+
+    def _words_finish(self) -> str | None:
+        """How the words end, where that is said apart from the audio's end."""
+        return {"two_choices": "stop", "words_cut": "length"}.get(self.scenario)
 
     @property
     def rate_hz(self) -> int:
@@ -155,6 +166,7 @@ class VllmOmniEmulator(Plays, HttpServer):
 
 
 SILENT = "Audio generation completed but no audio was produced."
+NOT_AUDIO = b"RIFF of no kind"
 
 
 def prompt_of(body: Mapping[str, Any]) -> bytes:
@@ -185,6 +197,11 @@ def words(text: str) -> list[str]:
 def usage(prompt: bytes, pcm: bytes) -> dict[str, int]:
     heard, spoken = len(prompt) // 1280, len(pcm) // 3840
     return {"prompt_tokens": heard, "completion_tokens": spoken, "total_tokens": heard + spoken}
+
+
+def failing(message: str, kind: str, code: int) -> list[str]:
+    """A stream that has come to nothing; its status was 200 before that was known."""
+    return [data({"error": {"message": message, "type": kind, "param": None, "code": code}}), "data: [DONE]\n\n"]
 
 
 def data(document: Mapping[str, Any]) -> str:

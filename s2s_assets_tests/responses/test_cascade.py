@@ -32,6 +32,7 @@ FAILED: dict[str, tuple[str, str, str, bool]] = {
     "llm_stalls": ("timeout", "next_event_timeout", "llm", True),
     "llm_error_event": ("provider_error", "server_error", "llm", True),
     "llm_no_end": ("provider_error", "no_end", "llm", True),
+    "llm_error_no_stream": ("provider_error", "invalid_prompt", "llm", False),
     "llm_refusal": ("refused", "refusal", "llm", False),
     "llm_incomplete": ("truncated", "max_output_tokens", "llm", False),
     "llm_filtered": ("refused", "content_filter", "llm", False),
@@ -47,7 +48,16 @@ FAILED: dict[str, tuple[str, str, str, bool]] = {
     "tts_422": ("provider_error", "voice_not_found", "tts", False),
     "tts_stalls": ("timeout", "next_event_timeout", "tts", True),
 }
-ANSWERED = ["plain", "commentary_and_final", "no_phase", "thinking", "llm_unknown", "tts_long", "narrow_key"]
+ANSWERED = [
+    "plain",
+    "commentary_and_final",
+    "no_phase",
+    "thinking",
+    "llm_unknown",
+    "llm_no_stream",
+    "tts_long",
+    "narrow_key",
+]
 UNHEARD = {
     "tts_empty": ("empty_audio", "no_audio"),
     "tts_silent": ("silent_audio", "silent"),

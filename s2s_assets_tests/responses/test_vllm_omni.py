@@ -18,7 +18,11 @@ EITHER: dict[str, End] = {
     "text_only": ("empty_audio", "no_audio", False),
     "silence": ("silent_audio", "silent", False),
     "length": ("truncated", "length", False),
+    "words_cut": ("truncated", "length", False),
     "content_filter": ("refused", "content_filter", False),
+    "two_choices": OK,
+    "not_audio": ("invalid_audio", "undecodable", False),
+    "error_in_body": ("provider_error", "http_400", False),
     "no_end": ("provider_error", "no_end", True),
     "not_json": ("provider_error", "malformed_event", False),
     "http_400": ("provider_error", "http_400", False),
@@ -37,16 +41,14 @@ STREAMED: dict[str, End] = EITHER | {
     "not_base64": ("invalid_audio", "not_base64", False),
     "no_audio_error": ("empty_audio", "no_audio", False),
     "error_in_stream": ("provider_error", "http_500", True),
+    "no_stream": OK,
+    "error_no_stream": ("provider_error", "http_400", False),
+    "page_no_stream": ("provider_error", "malformed_event", False),
     "stalls": ("timeout", "next_event_timeout", True),
     "cut": ("truncated", "broken_off", True),
     "cut_at_once": ("provider_error", "broken_off", True),
 }
-WHOLE: dict[str, End] = EITHER | {
-    "one_choice": OK,
-    "two_choices": OK,
-    "not_audio": ("invalid_audio", "undecodable", False),
-    "error_in_body": ("provider_error", "http_400", False),
-}
+WHOLE: dict[str, End] = EITHER | {"one_choice": OK}
 CASES = [(True, s) for s in STREAMED] + [(False, s) for s in WHOLE]
 
 

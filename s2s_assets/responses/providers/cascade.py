@@ -23,7 +23,7 @@ class Cascade(Adapter):
     """One exchange through three stages."""
 
     name: ClassVar[str] = "cascade"
-    version: ClassVar[str] = "1"
+    version: ClassVar[str] = "2"
     input_rate_hz: ClassVar[int] = 24_000
     stages: ClassVar[Mapping[str, StageSpec]] = {
         "stt": StageSpec("https://api.elevenlabs.io", "elevenlabs", "scribe_v2"),

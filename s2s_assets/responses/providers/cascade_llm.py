@@ -60,10 +60,12 @@ class Responses:
                 self._recorder.log("<", event)
                 if event.get("type") == "response.output_item.done":
                     items[int(event.get("output_index", len(items)))] = event["item"]
-                if event.get("type") == "error":
+                if event.get("type") == "error" or event.get("error"):
                     raise error_object(event.get("error") or event, "llm")
                 if event.get("type") in _TERMINAL:
                     response = event["response"]
+                elif event.get("object") == "response":
+                    response = event
         if response is None:
             message = "the reply's stream ended without its last event"
             raise ExchangeError("provider_error", "no_end", message, retryable=True, stage="llm")

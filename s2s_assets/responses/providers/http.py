@@ -36,6 +36,12 @@ class Answer:
     idle_timeout_s: float
     stage: str | None
 
+    @property
+    def kind(self) -> str:
+        """What the answer is called."""
+        kind: str = self.response.headers.get("content-type", "")
+        return kind
+
     async def json(self) -> dict[str, Any]:
         """The whole body as a JSON object."""
         return json_object(await self.response.aread(), "the answer", self.stage)
@@ -46,7 +52,7 @@ class Answer:
         Raises:
             ExchangeError: `not_audio` for a page or a document, `not_pcm` for an audio file; their bytes would be noise.
         """
-        kind = self.response.headers.get("content-type", "")
+        kind = self.kind
         if kind.startswith(("text/", "application/json")):
             raise ExchangeError("invalid_audio", "not_audio", f"the audio came as {kind}", stage=self.stage)
         begun = False
@@ -58,7 +64,10 @@ class Answer:
             yield piece
 
     async def events(self) -> AsyncIterator[dict[str, Any]]:
-        """The JSON objects of a stream of server-sent events."""
+        """The JSON objects of a stream of server-sent events; one alone where a document came instead, as gateways do."""
+        if self.kind.startswith(("application/json", "text/html")):
+            yield await self.json()
+            return
         async for line in self.response.aiter_lines():
             self.deadline.expect("next_event", self.idle_timeout_s)
             data = line.removeprefix("data:").strip() if line.startswith("data:") else ""

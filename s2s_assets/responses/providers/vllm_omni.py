@@ -3,8 +3,9 @@
 `POST /v1/chat/completions` with the instruction as the system message and the prompt as one WAV part of the user's. What
 comes back, streamed or not, is put together from all choices: text and audio may come as two choices of one index, and
 audio stands in `delta.content` of chunks whose `modality` is `audio` (each chunk a file of its own where the format is
-WAV), in `delta.audio.data`, or in `message.audio.data`. Empty chunks are normal. An answer is over when a choice has a
-`finish_reason`; `length` is a truncated one. Plain vLLM serves text alone, which ends as `empty_audio`.
+WAV), in `delta.audio.data`, or in `message.audio.data`. Empty chunks are normal. An answer is over when its choices
+have a `finish_reason`; it is truncated where one of them is `length`. A whole document or an error may come where a stream
+was asked for. Plain vLLM serves text alone, which ends as `empty_audio`.
 
 Settings (study.yaml): `model`; `stream` (default true: chunks of `pcm16`, which show when audio came; false: one WAV);
 `body` (merged into the request: sampling, `audio`, …). The voice is the model's speaker. The default address is vLLM's
@@ -36,7 +37,7 @@ class VllmOmni(Adapter):
     """One exchange over chat completions with audio out."""
 
     name: ClassVar[str] = "vllm_omni"
-    version: ClassVar[str] = "2"
+    version: ClassVar[str] = "3"
     input_rate_hz: ClassVar[int] = 16_000
     stages: ClassVar[Mapping[str, StageSpec]] = {_STAGE: StageSpec("http://127.0.0.1:8091")}
     setting_names: ClassVar[frozenset[str]] = frozenset({"model", "stream", "body"})
@@ -99,7 +100,8 @@ class VllmOmni(Adapter):
         async for chunk in answer.events():
             self._note(chunk)
             for choice in chunk.get("choices") or ():
-                self._take(choice, choice.get("delta") or {}, is_audio=chunk.get("modality") == "audio")
+                message = choice.get("delta") or choice.get("message") or {}
+                self._take(choice, message, is_audio=chunk.get("modality") == "audio")
 
     async def _whole(self, answer: Answer) -> None:
         document = await answer.json()
@@ -118,7 +120,9 @@ class VllmOmni(Adapter):
 
     def _take(self, choice: Message, message: Message, *, is_audio: bool) -> None:
         item = self.recorder.item("answer")
-        self._finish = choice.get("finish_reason") or self._finish
+        # words and audio may each have an end, and either may be cut
+        if self._finish in {None, "stop"}:
+            self._finish = choice.get("finish_reason") or self._finish
         for text in _texts(message, is_audio=is_audio):
             item.pieces.append(text)
         for body in _bodies(message, is_audio=is_audio):
