@@ -7,7 +7,7 @@ import os
 import re
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -50,6 +50,8 @@ sessions: {tasks: 3, control_share: 0, headphones: "off"}
 """
 USUAL = 'tasks: 3, control_share: 0, headphones: "off"'
 RATE_HZ = 24_000
+VOICES = "vwxy"
+PAIRS = tuple(a + b for a, b in itertools.combinations(VOICES, 2))
 AXE = """() => axe.run(document, {runOnly: {type: 'tag', values: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa']}})
   .then(found => found.violations.map(v => `${v.id}: ${v.nodes[0].html.slice(0, 160)}`))"""
 
@@ -69,6 +71,9 @@ class Lab:
     root: Path
     database_url: str
     environment: dict[str, str] = field(default_factory=dict)
+    plan: pl.DataFrame = field(default_factory=pl.DataFrame)
+    """What raters were given to begin with, `media` what there is to hear of it."""
+    media: pl.DataFrame = field(default_factory=pl.DataFrame)
 
     @property
     def settings(self) -> Settings:
@@ -78,7 +83,7 @@ class Lab:
     def ratings(self) -> RatingsStore:
         return RatingsStore(open_engine(self.database_url), "lab")
 
-    def write(self, study: str, prompts: int) -> None:
+    def write(self, study: str, prompts: int, pairs: Sequence[str]) -> None:
         """The study's files, its audio and its plan."""
         folder = self.root / "study"
         folder.mkdir()
@@ -93,7 +98,8 @@ class Lab:
         }
         store = StudyStore(open_store(self.settings.store), "lab")
         store.claim()
-        upsert_tasks(self.ratings, *planned(store, prompts))
+        self.plan, self.media = planned(store, prompts, pairs)
+        upsert_tasks(self.ratings, self.plan, self.media)
 
     def link(self, address: str, **options: Any) -> str:
         """A new invitation's link."""
@@ -167,10 +173,8 @@ def with_recordings(lab: Lab) -> Lab:
     return lab
 
 
-def planned(store: StudyStore, prompts: int) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """Every pair of four configs on every prompt, twice; and what is heard."""
-    voices = "vwxy"
-    pairs = list(itertools.combinations(voices, 2))
+def planned(store: StudyStore, prompts: int, pairs: Sequence[str]) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """These pairs of four configs on every prompt, twice; and what is heard."""
     plan = [
         {
             "epoch": 1,
@@ -187,7 +191,7 @@ def planned(store: StudyStore, prompts: int) -> tuple[pl.DataFrame, pl.DataFrame
         for p, (a, b), slot in itertools.product(range(prompts), pairs, range(2))
     ]
     heard = [("prompt", f"p{p}", store.put_blob(a_sound(p, 0.5), "flac"), 0.5) for p in range(prompts)]
-    for p, (k, v) in itertools.product(range(prompts), enumerate(voices)):
+    for p, (k, v) in itertools.product(range(prompts), enumerate(VOICES)):
         heard.append(("response", f"r-{p}-{v}", store.put_blob(a_sound(100 + 10 * p + k), "flac"), 0.6))
     return pl.DataFrame(plan), pl.DataFrame(heard, schema=["kind", "subject", "blob", "duration_s"], orient="row")
 
@@ -196,12 +200,12 @@ def planned(store: StudyStore, prompts: int) -> tuple[pl.DataFrame, pl.DataFrame
 def make_lab(tmp_path: Path, database_url: str) -> Callable[..., Lab]:
     """Makes a study; `sessions` replaces its line of that name."""
 
-    def make(sessions: str = USUAL, prompts: int = 6, **replaced: str) -> Lab:
+    def make(sessions: str = USUAL, prompts: int = 6, pairs: Sequence[str] = PAIRS, **replaced: str) -> Lab:
         text = STUDY.replace(USUAL, sessions)
         for old, new in replaced.items():
             text = text.replace(old, new)
         lab = Lab(tmp_path, database_url)
-        lab.write(text, prompts)
+        lab.write(text, prompts, pairs)
         return lab
 
     return make
