@@ -3,6 +3,7 @@
 import asyncio
 import json
 import logging
+import ssl
 
 import pytest
 
@@ -10,6 +11,7 @@ from s2s_assets.responses import Outcome, exchange
 from s2s_assets.responses.providers import ADAPTERS
 from s2s_assets.responses.providers.base import StageSpec
 from s2s_assets.study import StudyError, canonical_json
+from s2s_assets_tests.emulators.tls import certificate
 from s2s_assets_tests.emulators.voices import COMMENTARY, FINAL, item
 from s2s_assets_tests.responses.conftest import KEY
 from s2s_assets_tests.responses.parties import PARTIES, Party, each, samples
@@ -174,6 +176,33 @@ async def _with_a_server_that_says_nothing(party: Party) -> Outcome:
 def test_a_connection_that_is_not_answered(party: Party) -> None:
     outcome = asyncio.run(_with_a_server_that_says_nothing(party))
     assert (outcome.status, outcome.code, outcome.retryable) == ("timeout", "connection_timeout", True)
+
+
+async def _with_a_server_that_nobody_vouches_for(party: Party) -> Outcome:
+    async def never(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        raise AssertionError
+
+    served = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+    served.load_cert_chain(certificate())
+    server = await asyncio.start_server(never, "127.0.0.1", 0, ssl=served)
+    try:
+        host, port = server.sockets[0].getsockname()
+        scheme = "wss" if party.is_websocket else "https"
+        # Amazon's SDK does not say in time what is wrong; the others do at once
+        terms = party.terms("connection_timeout" if party.adapter == "nova_sonic" else None)
+        return await exchange(party.request(f"{scheme}://{host}:{port}", terms), party.prompt())
+    finally:
+        # not waited for: Amazon's SDK keeps its end open for up to half a minute
+        server.close()
+
+
+@parties
+def test_a_certificate_that_nobody_vouches_for(party: Party, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("AWS_CA_BUNDLE")
+    outcome = asyncio.run(_with_a_server_that_nobody_vouches_for(party))
+    assert (outcome.status, outcome.code, outcome.retryable) == ("provider_error", "untrusted_certificate", False)
+    assert "the certificate of 127.0.0.1:" in str(outcome.message)
+    assert "self-signed certificate" in str(outcome.message)
 
 
 @parties

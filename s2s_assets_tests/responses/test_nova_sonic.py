@@ -4,6 +4,7 @@ import asyncio
 import base64
 import dataclasses
 import json
+import socket
 import sys
 from types import SimpleNamespace
 from typing import Any
@@ -349,12 +350,34 @@ def test_certificates_that_cannot_be_read_are_named(monkeypatch: pytest.MonkeyPa
 
 
 @needs_sdk
-def test_a_server_that_is_not_trusted_gets_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The SDK's TLS says so only after a while, which is its defence against those who learn from delays."""
+def test_a_server_that_is_not_trusted_gets_nothing_and_the_variable_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("AWS_CA_BUNDLE")
-    outcome, emulator = NOVA.turn(terms=dataclasses.replace(QUICK, connect_timeout_s=1))
-    assert (outcome.status, outcome.code, outcome.retryable) == ("timeout", "connection_timeout", True)
+    outcome, emulator = NOVA.turn(terms=dataclasses.replace(QUICK, connect_timeout_s=0.5))
+    assert (outcome.status, outcome.code, outcome.retryable) == ("provider_error", "untrusted_certificate", False)
+    assert "self-signed certificate" in str(outcome.message)
+    assert "AWS_CA_BUNDLE must name" in str(outcome.message)
     assert emulator.connections == 0
+
+
+@needs_sdk
+def test_a_connection_that_fails_when_nobody_waits_for_it_finds_its_future(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What the SDK's thread cannot say to a future that was called off it prints, as an exception that nobody caught."""
+    from awscrt.aio.http import AIOHttpClientConnectionUnified as Connection
+    from awscrt.exceptions import AwsCrtError
+
+    new, made = Connection._generic_new, []
+
+    def remembered(*given: Any, **named: Any) -> Any:
+        made.append(new(*given, **named))
+        return made[-1]
+
+    monkeypatch.setattr(Connection, "_generic_new", staticmethod(remembered))
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        url = f"https://127.0.0.1:{silent.getsockname()[1]}"
+        outcome = asyncio.run(exchange(NOVA.request(url, dataclasses.replace(QUICK, connect_timeout_s=0.2)), PROMPT))
+    assert (outcome.status, outcome.code) == ("timeout", "connection_timeout")
+    (late,) = made
+    assert isinstance(late.exception(timeout=20), AwsCrtError)
 
 
 def _resolved(environ: dict[str, str], base_url: str | None = None, **settings: Any) -> NovaSonic:

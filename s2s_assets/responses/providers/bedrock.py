@@ -2,8 +2,8 @@
 
 The SDK signs the request and every message of it (Signature Version 4) and speaks HTTP/2. To its HTTP client this adds:
 a connection of its own for every exchange, made before anything is signed; trust in the authorities of `AWS_CA_BUNDLE`,
-where that is set, instead of the system's; an end for a request whose connection breaks before it is answered, for which
-the SDK would wait for ever.
+where that is set, instead of the system's; a word on certificates that are not trusted; an end for a request whose
+connection breaks before it is answered, for which the SDK would wait for ever.
 
 What the service complains of has the name of an exception: `ThrottlingException` is a limit, those of the model's and the
 service's own failures may pass, and so may an error without such a name; all others (a signature, a model, a value that is
@@ -15,6 +15,7 @@ import json
 import logging
 import os
 import re
+import ssl
 from collections.abc import Mapping
 from contextlib import suppress
 from copy import copy
@@ -30,6 +31,7 @@ from aws_sdk_bedrock_runtime.models import (
     InvokeModelWithBidirectionalStreamOperationInput,
     InvokeModelWithBidirectionalStreamOutputChunk,
 )
+from awscrt.aio.http import AIOHttpClientConnectionUnified
 from awscrt.exceptions import AwsCrtError
 from awscrt.io import ClientTlsContext, TlsContextOptions
 from ijson.common import JSONError
@@ -53,6 +55,8 @@ _PASSING: Mapping[str, Status] = {
 }
 _UNNAMED = re.compile(r"id: \S*#(\w+)")
 _GOODBYE_S = 1.0
+_BUNDLE = "AWS_CA_BUNDLE"
+_HTTPS_PORT = 443
 # one level lower they write the signed headers and the body of every message
 for _name in ("aws_sdk_bedrock_runtime", "smithy_aws_core", "smithy_aws_event_stream", "smithy_core", "smithy_http"):
     logging.getLogger(_name).setLevel(logging.INFO)
@@ -68,7 +72,7 @@ async def open_stream(
     """
     parts = urlsplit(url)
     address = URI(scheme=parts.scheme, host=parts.hostname or "", port=parts.port, path=parts.path or None)
-    transport = copy(_first_transport(os.environ.get("AWS_CA_BUNDLE")))
+    transport = copy(_first_transport(os.environ.get(_BUNDLE)))
     transport.begin()
     try:
         await transport.connect(address)
@@ -91,6 +95,25 @@ async def open_stream(
     return _Stream(stream, transport)
 
 
+async def distrust(url: str, timeout_s: float) -> ExchangeError | None:
+    """Why the certificate of a server that could not be connected to is not trusted; None where that was not the reason.
+
+    The SDK keeps a failed handshake to itself for 10 to 30 s, against those who learn from delays, and never says why:
+    so a handshake of Python's own, which takes at most `timeout_s`, asks once more.
+    """
+    parts = urlsplit(url)
+    try:
+        trusted = await asyncio.to_thread(ssl.create_default_context, cafile=os.environ.get(_BUNDLE))
+        async with asyncio.timeout(timeout_s):
+            _, writer = await asyncio.open_connection(parts.hostname, parts.port or _HTTPS_PORT, ssl=trusted)
+        writer.transport.abort()
+    except ssl.SSLCertVerificationError as error:
+        return connection_error(error, url, authorities=_BUNDLE)
+    except OSError:
+        return None
+    return None
+
+
 class _Transport(AWSCRTHTTPClient):  # type: ignore[misc]  # the SDK is not there on Python 3.11
     """The SDK's HTTP client, for one connection."""
 
@@ -105,10 +128,19 @@ class _Transport(AWSCRTHTTPClient):  # type: ignore[misc]  # the SDK is not ther
         self._body: Any = None
 
     async def connect(self, address: Any) -> None:
-        # the SDK's thread must find the one who waits for the connection, even when nobody wants it any more
-        attempt = asyncio.ensure_future(self._get_connection(address))
-        attempt.add_done_callback(_forgive)
-        await asyncio.shield(attempt)
+        await self._get_connection(address)
+
+    async def _build_new_connection(self, url: Any) -> Any:
+        if url.scheme != "https":
+            return await super()._build_new_connection(url)
+        options = self._tls_ctx.new_connection_options()
+        options.set_server_name(url.host)
+        options.set_alpn_list(["h2"])
+        where = (url.host, url.port or _HTTPS_PORT, self._client_bootstrap, self._socket_options, options)
+        made = AIOHttpClientConnectionUnified._generic_new(*where, asyncio_connection=True)  # noqa: SLF001
+        # the SDK's thread must find the one who waits for the connection, even when nobody wants it any more and the loop
+        # has ended: the SDK's own way leaves a future that is called off
+        return await asyncio.shield(asyncio.wrap_future(made))
 
     async def send(self, request: Any, **others: Any) -> Any:
         self._body = request.body
@@ -151,7 +183,7 @@ def _trusting(bundle: str) -> Any:
         options.override_default_trust_store_from_path(None, bundle)
         return ClientTlsContext(options)
     except (OSError, RuntimeError):
-        message = f"AWS_CA_BUNDLE is {bundle!r}, where no certificates can be read"
+        message = f"{_BUNDLE} is {bundle!r}, where no certificates can be read"
         raise ExchangeError("runner_error", "no_certificates", message, origin="runner") from None
 
 

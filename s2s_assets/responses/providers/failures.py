@@ -1,13 +1,15 @@
 """What a provider's complaint means: status, and whether a repetition may help.
 
 Passing (a repetition may help): HTTP 408, 409, 425, 5xx; rate limits and concurrency limits; a connection that fails or
-breaks off. Final: bad keys, spent quotas, unknown models or voices, every other 4xx. A content filter is a refusal.
+breaks off. Final: bad keys, spent quotas, unknown models or voices, every other 4xx, a server whose certificate is not
+trusted. A content filter is a refusal.
 """
 
 import base64
 import binascii
 import json
 import re
+import ssl
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
@@ -16,8 +18,12 @@ from urllib.parse import urlsplit
 
 from s2s_assets.responses.records import ExchangeError, Status
 
+UNTRUSTED = "untrusted_certificate"
 FINAL_CODES = frozenset(
-    {"insufficient_quota", "invalid_api_key", "model_not_found", "quota_exceeded", "session_expired", "voice_not_found"}
+    {
+        *("insufficient_quota", "invalid_api_key", "model_not_found", "quota_exceeded", "session_expired"),
+        *("voice_not_found", UNTRUSTED),
+    }
 )
 """Codes that no repetition cures."""
 _PASSING_CODES = frozenset({"server_error", "internal_error", "service_unavailable", "overloaded_error", "timeout"})
@@ -148,8 +154,23 @@ def decoded(text: Any) -> bytes:
         raise ExchangeError("invalid_audio", "not_base64", "a piece of audio is no base64") from None
 
 
-def connection_error(error: Exception, address: str, stage: str | None = None) -> ExchangeError:
-    """The failure that an unreachable address is."""
+def connection_error(
+    error: BaseException, address: str, stage: str | None = None, *, authorities: str = "SSL_CERT_FILE"
+) -> ExchangeError:
+    """The failure that an unreachable address is; `authorities`: the variable that names the certificates to trust."""
     host = urlsplit(address).netloc
+    if (untrusted := _untrusted(error)) is not None:
+        message = (
+            f"the certificate of {host} is not trusted: {untrusted.verify_message or untrusted}. Check the address; if "
+            f"it is right, {authorities} must name a file with the authority that vouches for it"
+        )
+        return ExchangeError("provider_error", UNTRUSTED, message, stage=stage)
     message = f"no connection to {host}: {type(error).__name__}: {error}"
     return ExchangeError("provider_error", "connection_failed", message, retryable=True, stage=stage)
+
+
+def _untrusted(error: BaseException | None) -> ssl.SSLCertVerificationError | None:
+    """The verification of a certificate that an error came of, if it did."""
+    while error is not None and not isinstance(error, ssl.SSLCertVerificationError):
+        error = error.__cause__ or error.__context__
+    return error

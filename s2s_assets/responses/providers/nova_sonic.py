@@ -47,6 +47,8 @@ _HOST = re.compile(r"bedrock-runtime(?:-fips)?\.([a-z0-9-]+)\.")
 _SECRET_KEY, _SESSION_TOKEN = "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN"
 _PYTHON, _TRANSPORT = (3, 12), "s2s_assets.responses.providers.bedrock"
 _AT_ONCE_S = 2.0
+_LOOK_S = 2.0
+_UNCONNECTED = frozenset({"connection_timeout", "connection_failed"})
 _PROMPT, _INSTRUCTION, _SPEECH = (str(uuid.uuid5(uuid.NAMESPACE_URL, n)) for n in ("prompt", "instruction", "speech"))
 _INFERENCE = {"maxTokens": 1024, "topP": 0.9, "temperature": 0.7}
 _TEXT = {"mediaType": "text/plain"}
@@ -127,13 +129,18 @@ class NovaSonic(ConversationAdapter):
 
     async def connect(self) -> Channel:
         """A signed request on a connection of its own."""
-        from s2s_assets.responses.providers.bedrock import open_stream
+        from s2s_assets.responses.providers.bedrock import distrust, open_stream
 
         keys = self.request.keys
         signed = (keys[STAGE], keys[_SECRET_KEY], keys.get(_SESSION_TOKEN))
-        async with Deadline() as deadline:
-            deadline.expect("connection", self.request.terms.connect_timeout_s)
-            return await open_stream(self.url(), self.region, str(self.request.settings.get("model")), *signed)
+        timeout_s = self.request.terms.connect_timeout_s
+        try:
+            async with Deadline() as deadline:
+                deadline.expect("connection", timeout_s)
+                return await open_stream(self.url(), self.region, str(self.request.settings.get("model")), *signed)
+        except ExchangeError as failure:
+            asked = failure.code in _UNCONNECTED
+            raise (await distrust(self.url(), min(timeout_s, _LOOK_S)) if asked else None) or failure from None
 
     async def configure(self, channel: Channel) -> None:
         """Say it; that it was heard is not said."""
