@@ -130,9 +130,8 @@ def _expected(entities: int, ends: Ints, probability: Floats) -> Problem:
 
 def _influence(problem: Problem, fit: OrdinalFit) -> Floats:
     """(7, P, E) φ of one rating with a score."""
-    assert fit.terms is not None
     assert fit.maximum is not None
-    scores = cell_scores(fit.terms, fit.maximum.strengths, fit.maximum.thresholds)
+    scores = cell_scores(fit.maximum.terms, fit.maximum.strengths, fit.maximum.thresholds)
     influence = problem.counts.sum() * (scores @ strength_rows(fit).T)
     return np.asarray(influence.reshape(SCORES, len(problem.pairs), -1), np.float64)
 

@@ -12,7 +12,7 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from s2s_assets.ranking.counts import Problem
-from s2s_assets.ranking.likelihood import Terms, cell_scores
+from s2s_assets.ranking.likelihood import cell_scores
 from s2s_assets.ranking.ordinal import Maximum
 from s2s_assets.study import Floats, Ints
 
@@ -67,9 +67,9 @@ class ClusteredScores:
     units: Clusters
 
     @classmethod
-    def of(cls, problem: Problem, terms: Terms, maximum: Maximum) -> "ClusteredScores":
-        """Sum the scores of a problem's ratings at the maximum of its terms."""
-        scores = cell_scores(terms, maximum.strengths, maximum.thresholds)
+    def of(cls, problem: Problem, maximum: Maximum) -> "ClusteredScores":
+        """Sum the scores of a problem's ratings at the maximum."""
+        scores = cell_scores(maximum.terms, maximum.strengths, maximum.thresholds)
         rater, prompt = problem.rater, problem.prompt
         unit = rater * (int(prompt.max()) + 1) + prompt
         return cls(scores, *(_cluster(of, problem.cell, scores) for of in (rater, prompt, unit)))

@@ -154,11 +154,10 @@ def positive(part: Floats) -> Floats:
 
 def _components(board: Prepared) -> Components:
     problem, ordinal = board.problem, board.ordinal
-    assert ordinal.terms is not None
     assert ordinal.maximum is not None
     counts = Overlaps.of(problem)
     counts.check()
-    scores = ClusteredScores.of(problem, ordinal.terms, ordinal.maximum)
+    scores = ClusteredScores.of(problem, ordinal.maximum)
     rows = strength_rows(ordinal)
     sums = {name: rows @ total @ rows.T for name, total in counts.products(scores.by_cell).items()}
     whole = (sums["rater"] + sums["prompt"] - sums["unit"]) / counts.free

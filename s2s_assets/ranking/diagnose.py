@@ -111,9 +111,9 @@ def _look(board: Prepared, fit: BoardFit, coded: CodedRatings) -> _Seen:
     """Everything about one fit that needs no other fit."""
     problem, ordinal = board.problem, board.ordinal
     differing = order_differences(fit)
-    if ordinal.terms is None or ordinal.maximum is None:
+    if ordinal.maximum is None:
         return _Seen({}, {}, {}, Diagnostics(order_differences=differing), None)
-    scores = ClusteredScores.of(problem, ordinal.terms, ordinal.maximum)
+    scores = ClusteredScores.of(problem, ordinal.maximum)
     rows = strength_rows(ordinal)
     together = simultaneous(sandwich(problem, ordinal, scores, uneven_loads=True))
     letters, ends = _compared(board, together)

@@ -21,7 +21,7 @@ from s2s_assets.ranking.counts import SCORES, Problem
 from s2s_assets.ranking.diagnostic_records import Misfit, ScoreFit
 from s2s_assets.ranking.elo import ELO_PER_STRENGTH
 from s2s_assets.ranking.likelihood import Layout
-from s2s_assets.ranking.ordinal import SINGULAR, OrdinalFit
+from s2s_assets.ranking.ordinal import OrdinalFit
 from s2s_assets.study import Floats
 
 ENOUGH = 10
@@ -81,7 +81,7 @@ def pair_fits(problem: Problem, ordinal: OrdinalFit, scores: ClusteredScores, ex
     n = by_score.sum(axis=0)
     curvature, follows = _curvature(problem, ordinal)
     assert ordinal.maximum is not None
-    adjusted = np.linalg.pinv(ordinal.maximum.information, rcond=SINGULAR, hermitian=True) @ follows
+    adjusted = ordinal.maximum.inverse @ follows
     left = curvature - (follows * adjusted).sum(axis=0)
     known = left > _IDENTIFIED * curvature
     slope = _slopes(problem, scores)
@@ -126,11 +126,11 @@ def _by_score(counts: Floats) -> Floats:
 
 def _curvature(problem: Problem, ordinal: OrdinalFit) -> tuple[Floats, Floats]:
     """-∂²ℓ/∂δ² by pair (P,), and -∂²ℓ/∂δ∂(s, t) (E + T, P)."""
-    assert ordinal.terms is not None
-    edges, terms = ordinal.layout.edges, ordinal.terms
+    assert ordinal.maximum is not None
+    edges, terms = ordinal.layout.edges, ordinal.maximum.terms
     difference = ordinal.strengths[problem.pairs[:, 0]] - ordinal.strengths[problem.pairs[:, 1]]
     above = expit(difference - (edges @ ordinal.thresholds)[:, None])
-    by_edge = (terms.up + terms.down)[:, :, 0] * above * (1 - above)
+    by_edge = terms.total[:, :, 0] * above * (1 - above)
     curvature = by_edge.sum(axis=0)
     return curvature, np.vstack([problem.incidence.toarray() * curvature, -edges.T @ by_edge])
 

@@ -75,6 +75,11 @@ class Maximum:
         """(E + T, E + T) negative Hessian of ℓ."""
         return derivatives(self.terms, as_batch(self.strengths), as_batch(self.thresholds)).information[..., 0]
 
+    @cached_property
+    def inverse(self) -> Floats:
+        """(E + T, E + T) H⁻¹: the pseudo-inverse of the information, which tells nothing of the common shift."""
+        return _pseudo_inverse(self.information)
+
 
 @dataclass(frozen=True)
 class OrdinalFit:
@@ -90,9 +95,8 @@ class OrdinalFit:
     thresholds: Floats
     """(T,) NaN where it diverges."""
     layout: Layout
-    terms: Terms | None
-    """The terms that do not vanish, with B = 1; None where nothing was fitted."""
     maximum: Maximum | None
+    """Over the terms that do not vanish; None where nothing was fitted."""
     groups: tuple[tuple[str, ...], ...] = ()
     """Separated: entities with bounded differences, the uppermost group first."""
 
@@ -134,7 +138,6 @@ def fit_counts(problem: Problem, counts: Floats) -> OrdinalFit:
         levels=np.zeros(n),
         thresholds=found.thresholds,
         layout=layout,
-        terms=terms,
         maximum=found,
     )
 
@@ -206,7 +209,11 @@ def _pinned_step(information: Floats, gradient: Floats, n: int) -> Floats:
 
 def _shortest_step(information: Floats, gradient: Floats, _n: int) -> Floats:
     """H⁻¹ g with no part in any direction without information."""
-    return np.asarray(np.linalg.pinv(information, rcond=SINGULAR, hermitian=True) @ gradient, np.float64)
+    return np.asarray(_pseudo_inverse(information) @ gradient, np.float64)
+
+
+def _pseudo_inverse(information: Floats) -> Floats:
+    return np.asarray(np.linalg.pinv(information, rcond=SINGULAR, hermitian=True), np.float64)
 
 
 def _objective(terms: Terms, theta: Floats, penalty: float) -> float:
@@ -239,7 +246,7 @@ def _halved(terms: Terms, theta: Floats, step: Floats, penalty: float) -> Floats
 
 def _all_ties(problem: Problem, layout: Layout) -> OrdinalFit:
     n = len(problem.entities)
-    return OrdinalFit("undefined", np.zeros(n), np.zeros(n, np.int64), np.zeros(n), np.zeros(0), layout, None, None)
+    return OrdinalFit("undefined", np.zeros(n), np.zeros(n, np.int64), np.zeros(n), np.zeros(0), layout, None)
 
 
 def _limit(problem: Problem, terms: Terms, start: Floats, apart: Separation) -> OrdinalFit:
@@ -261,7 +268,6 @@ def _limit(problem: Problem, terms: Terms, start: Floats, apart: Separation) -> 
         levels=apart.levels,
         thresholds=np.where(apart.bounded_thresholds, found.thresholds, np.nan),
         layout=terms.layout,
-        terms=kept,
         maximum=found,
         groups=tuple(tuple(problem.entities[e] for e in group) for group in apart.groups),
     )

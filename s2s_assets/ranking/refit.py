@@ -99,13 +99,11 @@ class Refitter:
     def _refit_alike(self, terms: Terms, counts: Floats) -> tuple[Floats, Bools]:
         """Resamples that use the |scores| of the full data: what separates the full data separates them too."""
         ordinal = self.ordinal
-        assert ordinal.terms is not None
+        assert ordinal.maximum is not None
         if ordinal.status == "separated":
+            full = ordinal.maximum.terms
             terms = replace(
-                terms,
-                up=terms.up * (ordinal.terms.up > 0),
-                down=terms.down * (ordinal.terms.down > 0),
-                gap=terms.gap * (ordinal.terms.gap > 0),
+                terms, up=terms.up * (full.up > 0), down=terms.down * (full.down > 0), gap=terms.gap * (full.gap > 0)
             )
         values, converged = newton(terms, self._start(terms, counts), self.flat)
         unbounded = np.isnan(ordinal.strengths)

@@ -16,7 +16,7 @@ from scipy.special import stdtrit
 
 from s2s_assets.ranking.clusters import ClusteredScores
 from s2s_assets.ranking.counts import Problem
-from s2s_assets.ranking.ordinal import SINGULAR, OrdinalFit
+from s2s_assets.ranking.ordinal import OrdinalFit
 from s2s_assets.study import Floats, Ints
 
 _CLIPPED = 0.05
@@ -50,14 +50,14 @@ def sandwich(
         uneven_loads: correct for how uneven the loads of raters and prompts are, in the place of G / (G - 1).
     """
     none = np.full(len(problem.entities), np.nan)
-    if ordinal.maximum is None or ordinal.terms is None:
+    if ordinal.maximum is None:
         return Sandwich(none, np.nan, None)
     n_raters, n_prompts = (len(np.unique(of)) for of in (problem.rows.rater, problem.rows.prompt))
     if min(n_raters, n_prompts) < 2:
         alone = "rater" if n_raters < 2 else "prompt"
         why = f"no sandwich interval: all ratings are of one {alone}, and a bootstrap interval speaks of no other"
         return Sandwich(none, np.nan, why)
-    scores = scores or ClusteredScores.of(problem, ordinal.terms, ordinal.maximum)
+    scores = scores or ClusteredScores.of(problem, ordinal.maximum)
     meat = scores.uneven_meat() if uneven_loads else scores.meat()
     covariance, clipped = _clipped(strength_rows(ordinal), meat)
     finite = ~np.isnan(ordinal.strengths)
@@ -79,8 +79,7 @@ def strength_rows(ordinal: OrdinalFit) -> Floats:
     assert ordinal.maximum is not None
     finite = ~np.isnan(ordinal.strengths)
     centre = (np.eye(len(finite)) - finite / max(finite.sum(), 1)) * finite[:, None]
-    bread = np.linalg.pinv(ordinal.maximum.information, rcond=SINGULAR, hermitian=True)
-    return np.asarray(centre @ bread[: len(finite)], np.float64)
+    return np.asarray(centre @ ordinal.maximum.inverse[: len(finite)], np.float64)
 
 
 def _clipped(half: Floats, meat: Floats) -> tuple[Floats, bool]:

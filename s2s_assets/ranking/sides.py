@@ -25,14 +25,13 @@ from s2s_assets.ranking.elo import ELO_PER_STRENGTH
 from s2s_assets.ranking.existence import separation
 from s2s_assets.ranking.likelihood import (
     Layout,
-    Terms,
     as_batch,
     layout_of,
     starting_thresholds,
     terms_of,
     used_magnitudes,
 )
-from s2s_assets.ranking.ordinal import SINGULAR, Maximum, all_equal, maximise
+from s2s_assets.ranking.ordinal import Maximum, all_equal, maximise
 from s2s_assets.study import Floats, Ints
 
 _FLAT = 1e-11
@@ -96,12 +95,11 @@ def order_effect(turned: Problem) -> OrderEffect | None:
         gaps=np.hstack([layout.gaps, np.zeros((len(layout.gaps), 1))]),
     )
     start = np.append(starting_thresholds(layout, as_batch(totals))[:, 0], 0.0)
-    fitted = _fit(turned, shifted, start)
-    if fitted is None or not _identified(fitted[1]):
+    found = _fit(turned, shifted, start)
+    if found is None or not _identified(found):
         return None
-    terms, found = fitted
     shift = ELO_PER_STRENGTH * float(found.thresholds[-1])
-    half = _half_width(turned, terms, found)
+    half = _half_width(turned, found)
     return OrderEffect(
         n_ratings=len(turned.rows.cell),
         shift=shift,
@@ -117,7 +115,7 @@ def flexible_thresholds(turned: Problem, heard: bool) -> ThresholdTest | None:
     flexible = flexible_layout(totals)
     start = starting_thresholds(symmetric, as_batch(totals))[:, 0]
     fits = [_fit(turned, symmetric, start), _fit(turned, flexible, _marginal_edges(totals))]
-    found = [fit[1] for fit in fits if fit is not None]
+    found = [fit for fit in fits if fit is not None]
     degrees = _rank(found[1]) - _rank(found[0]) if len(found) == 2 else 0
     if degrees < 1:
         return None
@@ -162,12 +160,12 @@ def _strata(totals: Floats) -> range:
     return range(0, len(totals), SCORES)
 
 
-def _fit(problem: Problem, layout: Layout, start: Floats) -> tuple[Terms, Maximum] | None:
+def _fit(problem: Problem, layout: Layout, start: Floats) -> Maximum | None:
     """The maximum, or None where there is none."""
     terms = terms_of(problem, both_sides(layout), as_batch(problem.counts))
     if not len(layout.below) or separation(terms) is not None:
         return None
-    return terms, maximise(terms, all_equal(terms, start))
+    return maximise(terms, all_equal(terms, start))
 
 
 def _rank(found: Maximum) -> int:
@@ -182,11 +180,11 @@ def _identified(found: Maximum) -> bool:
     return bool(np.abs(vectors[-1, values <= _FLAT * values.max()]).max(initial=0.0) < _PART)
 
 
-def _half_width(problem: Problem, terms: Terms, found: Maximum) -> float | None:
+def _half_width(problem: Problem, found: Maximum) -> float | None:
     """Half the 95 % interval of the last threshold, in Elo; None with one rater or one prompt."""
-    scores = ClusteredScores.of(problem, terms, found)
+    scores = ClusteredScores.of(problem, found)
     degrees = min(len(scores.raters.number), len(scores.prompts.number)) - 1
-    row = np.linalg.pinv(found.information, rcond=SINGULAR, hermitian=True)[-1]
+    row = found.inverse[-1]
     variance = float(row @ scores.meat() @ row)
     if degrees < 1 or variance <= 0:
         return None

@@ -96,9 +96,8 @@ def test_the_bootstrap_counts_what_lies_within_units_three_times() -> None:
     assert min(np.trace(getattr(pilot, part)) for part in PARTS) > 0  # so that no part has been set to nothing
     coded = code_ratings(frame)
     ((problem, ordinal),) = ((b.problem, b.ordinal) for b in prepare(BOARD, select(coded, BOARD), coded, {}))
-    assert ordinal.terms is not None
     assert ordinal.maximum is not None
-    scores, overlaps = ClusteredScores.of(problem, ordinal.terms, ordinal.maximum), Overlaps.of(problem)
+    scores, overlaps = ClusteredScores.of(problem, ordinal.maximum), Overlaps.of(problem)
     rows = strength_rows(ordinal)
     raters, prompts, units = (
         float(((c.sums @ rows.T) ** 2).sum()) for c in (scores.raters, scores.prompts, scores.units)

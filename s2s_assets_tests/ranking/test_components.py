@@ -30,9 +30,8 @@ def twin(rows: Sequence[Row]) -> dict[str, Floats]:
     """The parts before they are made positive, pair of ratings by pair of ratings."""
     _, _, (problem,) = parts(rows)
     fit = fit_ordinal(problem)
-    assert fit.terms is not None
     assert fit.maximum is not None
-    scores = ClusteredScores.of(problem, fit.terms, fit.maximum).by_cell.toarray()
+    scores = ClusteredScores.of(problem, fit.maximum).by_cell.toarray()
     n = len(problem.cell)
     influence = n * scores[problem.cell] @ strength_rows(fit).T
     pair = problem.cell % len(problem.pairs)

@@ -34,9 +34,8 @@ STRENGTHS = [0.8, 0.3, -0.3, -0.8]
 def fitted(rows: list[Row]) -> tuple[Problem, OrdinalFit, ClusteredScores]:
     _, _, (problem,) = parts(rows)
     ordinal = fit_ordinal(problem)
-    assert ordinal.terms is not None
     assert ordinal.maximum is not None
-    return problem, ordinal, ClusteredScores.of(problem, ordinal.terms, ordinal.maximum)
+    return problem, ordinal, ClusteredScores.of(problem, ordinal.maximum)
 
 
 def diagnosed(frame: pl.DataFrame, resamples: int = 0) -> tuple[BoardFit, BoardIntervals, Diagnostics]:

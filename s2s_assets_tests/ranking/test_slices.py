@@ -62,9 +62,8 @@ def slices_of(frame: pl.DataFrame) -> list[SliceScores]:
     for spec in PARTS:
         (problem,) = problems(select(coded, spec), coded.configs)[0]
         fit = fit_ordinal(problem)
-        assert fit.terms is not None
         assert fit.maximum is not None
-        scores = ClusteredScores.of(problem, fit.terms, fit.maximum)
+        scores = ClusteredScores.of(problem, fit.maximum)
         part = SliceScores("level", spec.slice_value, problem.entities, fit.strengths, strength_rows(fit), scores)
         found.append(part)
     return found
