@@ -15,7 +15,7 @@ import numpy as np
 
 from s2s_assets.calibration.foretell import Plan, foretell
 from s2s_assets.calibration.goals import Decided, Goal
-from s2s_assets.ranking import Components
+from s2s_assets.ranking import VarianceComponents
 from s2s_assets.study import InputError, plural
 
 BUDGET_VERSION = "budget-1"
@@ -61,7 +61,7 @@ class Choice:
 
 
 def budget(
-    components: Components,
+    components: VarianceComponents,
     *,
     raters: Sequence[int],
     prompts: Sequence[int],
@@ -73,7 +73,7 @@ def budget(
     """What each number of raters and prompts comes to.
 
     Args:
-        components: of a pilot, or assumed; `Components.resized` changes the pairs on a prompt.
+        components: of a pilot, or assumed; `VarianceComponents.resized` changes the pairs on a prompt.
         raters: numbers to try, from 2.
         prompts: numbers to try, from 2.
         ratings_per_pair: ratings of a pair on a prompt to look at.
@@ -98,7 +98,7 @@ def budget(
     return tuple(_compared(choices))
 
 
-def point_of(components: Components, plan: Plan, goals: Sequence[Goal]) -> Point:
+def point_of(components: VarianceComponents, plan: Plan, goals: Sequence[Goal]) -> Point:
     """A study looked at."""
     found = foretell(components, plan)
     widths = found.half_widths
@@ -113,12 +113,12 @@ def point_of(components: Components, plan: Plan, goals: Sequence[Goal]) -> Point
     )
 
 
-def _ratings(components: Components, plan: Plan) -> int:
+def _ratings(components: VarianceComponents, plan: Plan) -> int:
     return round(plan.prompts * components.arrangement.pairs_per_prompt * plan.ratings_per_pair)
 
 
 def _choice(
-    components: Components,
+    components: VarianceComponents,
     raters: int,
     prompts: int,
     asked: Sequence[int],
@@ -136,7 +136,9 @@ def _choice(
     return Choice(raters, prompts, reached, reason, tuple(points), tuple(curve))
 
 
-def _needed(components: Components, plan: Plan, goals: Sequence[Goal], most: int) -> tuple[int | None, str | None]:
+def _needed(
+    components: VarianceComponents, plan: Plan, goals: Sequence[Goal], most: int
+) -> tuple[int | None, str | None]:
     """The smallest number of ratings of a pair that reaches all goals, or why none up to the most does."""
     if most < 1:
         each = plan.prompts * components.arrangement.pairs_per_prompt / plan.raters
@@ -156,7 +158,7 @@ def _needed(components: Components, plan: Plan, goals: Sequence[Goal], most: int
     return high, None
 
 
-def _why(components: Components, plan: Plan, goal: Goal) -> str:
+def _why(components: VarianceComponents, plan: Plan, goal: Goal) -> str:
     """Which parts alone are too much already."""
     for who, parts in (
         ("raters alone", ("raters",)),

@@ -12,7 +12,7 @@ from s2s_assets.calibration.budget import budget
 from s2s_assets.calibration.budget_files import Budget, foretold_of_pilot, write_budget
 from s2s_assets.calibration.budget_text import show
 from s2s_assets.calibration.goals import Decided, Within
-from s2s_assets.ranking import ELO_PER_STRENGTH, Components, assumed_components, pilot_components
+from s2s_assets.ranking import ELO_PER_STRENGTH, VarianceComponents, assumed_components, pilot_components
 from s2s_assets.ratings import Reading, by_option, families_option, reading_options
 from s2s_assets.study import OVERALL, By, InputError, PilotError, families_of
 from s2s_assets.study.console import emit, guard, json_option, progress, remark, writing
@@ -159,7 +159,7 @@ def command(
 
 def _of_pilot(
     file: Path, reading: Reading, rubric: str | None, by: By, families: Path | None
-) -> tuple[Components, dict[str, Any]]:
+) -> tuple[VarianceComponents, dict[str, Any]]:
     read = reading.read(file, remark)
     wanted = _rubric(file, read.frame["rubric"].unique().sort().to_list(), rubric)
     try:
@@ -185,7 +185,7 @@ def _rubric(file: Path, present: Sequence[str], rubric: str | None) -> str:
     return wanted
 
 
-def _pairs(components: Components, pairs: float | None) -> float:
+def _pairs(components: VarianceComponents, pairs: float | None) -> float:
     """Pairs on a prompt: those asked for, else the pilot's."""
     n = len(components.entities)
     if pairs is not None and pairs > n * (n - 1) / 2:
@@ -194,7 +194,11 @@ def _pairs(components: Components, pairs: float | None) -> float:
 
 
 def _decided(
-    components: Components, pair: tuple[str, str] | None, difference: float | None, power: float, simultaneous: bool
+    components: VarianceComponents,
+    pair: tuple[str, str] | None,
+    difference: float | None,
+    power: float,
+    simultaneous: bool,
 ) -> Decided | None:
     """What is to be told apart, by an observed difference where none is given."""
     if pair is None:
@@ -213,7 +217,7 @@ def _decided(
 
 
 def _tried(
-    components: Components, raters: tuple[int, ...], prompts: tuple[int, ...]
+    components: VarianceComponents, raters: tuple[int, ...], prompts: tuple[int, ...]
 ) -> tuple[tuple[int, ...], tuple[int, ...]]:
     pilot = components.pilot
     if pilot is None:

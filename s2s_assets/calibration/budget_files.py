@@ -12,14 +12,14 @@ from s2s_assets.calibration.budget import BUDGET_VERSION, Choice, Point
 from s2s_assets.calibration.foretell import PARTS, Plan, foretell
 from s2s_assets.calibration.goals import Decided, Within
 from s2s_assets.leaderboard import Line, line_chart, png_width, svg_to_png, table_files
-from s2s_assets.ranking import ELO_PER_STRENGTH, Components
+from s2s_assets.ranking import ELO_PER_STRENGTH, VarianceComponents
 
 
 @dataclass(frozen=True)
 class Budget:
     """What was asked and what it comes to."""
 
-    components: Components
+    components: VarianceComponents
     choices: tuple[Choice, ...]
     within: Within | None = None
     decided: Decided | None = None
@@ -131,7 +131,7 @@ _ROW = {
 }
 
 
-def effects(components: Components) -> dict[str, float]:
+def effects(components: VarianceComponents) -> dict[str, float]:
     """What one rater, prompt, pair on a prompt, rater on a prompt or rating adds to an entity, as a spread in Elo."""
     n = len(components.entities)
     return {
@@ -139,7 +139,7 @@ def effects(components: Components) -> dict[str, float]:
     }
 
 
-def widest(components: Components) -> tuple[float, str] | None:
+def widest(components: VarianceComponents) -> tuple[float, str] | None:
     """Half-width in Elo and entity of the pilot's widest sandwich interval."""
     pilot = components.pilot
     if pilot is None or not np.isfinite(pilot.robust.se).any():
@@ -148,7 +148,7 @@ def widest(components: Components) -> tuple[float, str] | None:
     return float(ELO_PER_STRENGTH * pilot.robust.quantile * pilot.robust.se[at]), components.entities[at]
 
 
-def foretold_of_pilot(components: Components) -> float | None:
+def foretold_of_pilot(components: VarianceComponents) -> float | None:
     """What is foretold for a study of the pilot's own size, to hold against what it has: the widest half-width."""
     pilot = components.pilot
     if pilot is None:

@@ -5,7 +5,7 @@
     V = ρ_R A_R + ρ_P A_P + ρ_I A_I + ρ_U A_U + ρ_0 A_0,
     ρ_R = c_R / R,  ρ_P = c_P / P,  ρ_I = 1 / (P K),  ρ_U = (1 + ν) / N,  ρ_0 = 1 / N,  N = P K m,
 
-with the parts A per rating of `ranking.components` (what a rater, a prompt, a pair on a prompt, a rater on a prompt,
+with the parts A per rating of `ranking.variance_components` (what a rater, a prompt, a pair on a prompt, a rater on a prompt,
 and chance add), from a pilot or from assumptions. c_R = R Σ n_r² / N² >= 1 says how unevenly raters are busy, c_P the
 same of prompts; both stay as in the pilot, so R / c_R is the effective number of raters. ν, the other ratings that a
 rater gives on the same prompt, is what handing out at random gives, (c_R N / R - 1) (K - 1) / (P K - 1), and what the
@@ -29,7 +29,7 @@ from functools import cached_property
 import numpy as np
 from scipy.special import stdtrit
 
-from s2s_assets.ranking import ELO_PER_STRENGTH, Components, Sandwich, simultaneous
+from s2s_assets.ranking import ELO_PER_STRENGTH, Sandwich, VarianceComponents, simultaneous
 from s2s_assets.study import Floats
 
 PARTS = ("raters", "prompts", "items", "units", "noise")
@@ -89,7 +89,7 @@ class Foretold:
         return self.quantile if found is None else max(found.quantile, self.quantile)
 
 
-def foretell(components: Components, plan: Plan, parts: Sequence[str] = PARTS) -> Foretold:
+def foretell(components: VarianceComponents, plan: Plan, parts: Sequence[str] = PARTS) -> Foretold:
     """The variance of a study, or what some parts alone leave of it.
 
     Args:

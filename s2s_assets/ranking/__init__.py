@@ -1,7 +1,6 @@
 """Ratings to rankings: ordinal Bradley-Terry fits, cross-checks, clustered resampling, ranks."""
 
-from s2s_assets.ranking.agreement import ENGINES, cross_check_reason, disagreement
-from s2s_assets.ranking.assumed import assumed_components
+from s2s_assets.ranking.assumed_components import assumed_components
 from s2s_assets.ranking.boards import (
     MIN_SLICE_RATERS,
     adaptive_votes,
@@ -13,11 +12,11 @@ from s2s_assets.ranking.boards import (
     with_cleaning,
 )
 from s2s_assets.ranking.bootstrap import bootstrap_boards
-from s2s_assets.ranking.components import Components, pilot_components
 from s2s_assets.ranking.counts import entity_of
 from s2s_assets.ranking.crosschecks import EXPECTED_SPEARMAN
 from s2s_assets.ranking.diagnose import DIAGNOSTICS_VERSION, diagnose_boards, within_models
 from s2s_assets.ranking.diagnostic_records import Diagnostics, Removal
+from s2s_assets.ranking.disagreement import ENGINES, cross_check_reason, disagreement
 from s2s_assets.ranking.elo import ANCHOR_ELO, ELO_PER_STRENGTH, to_elo
 from s2s_assets.ranking.fits import fit_boards, fit_strengths
 from s2s_assets.ranking.frames import (
@@ -36,6 +35,7 @@ from s2s_assets.ranking.sandwich import Sandwich
 from s2s_assets.ranking.simultaneous import simultaneous
 from s2s_assets.ranking.spec import METHOD_VERSION, FitSpec, bootstrap_seed
 from s2s_assets.ranking.uncertainty import stored_uncertainty
+from s2s_assets.ranking.variance_components import VarianceComponents, pilot_components
 
 __all__ = [
     "ANCHOR_ELO",
@@ -49,7 +49,6 @@ __all__ = [
     "MIN_SLICE_RATERS",
     "BoardFit",
     "BoardIntervals",
-    "Components",
     "Diagnostics",
     "EntityFit",
     "EntityInterval",
@@ -59,6 +58,7 @@ __all__ = [
     "Sandwich",
     "Slicing",
     "Strengths",
+    "VarianceComponents",
     "adaptive_votes",
     "assumed_components",
     "bootstrap_boards",

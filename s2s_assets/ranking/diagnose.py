@@ -33,7 +33,7 @@ from s2s_assets.ranking.sides import flexible_thresholds, order_effect, sided
 from s2s_assets.ranking.simultaneous import Simultaneous, compact_letters, simultaneous, told_apart
 from s2s_assets.ranking.slices import Delta, SliceScores, differences, slice_test
 from s2s_assets.ranking.spec import FitSpec
-from s2s_assets.ranking.variance import variance_shares
+from s2s_assets.ranking.variance_shares import variance_shares
 from s2s_assets.study import InputError, one_blas_thread
 
 DIAGNOSTICS_VERSION = "diagnostics-2"

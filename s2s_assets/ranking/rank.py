@@ -14,11 +14,11 @@ from typing import Any
 
 import polars as pl
 
-from s2s_assets.ranking.agreement import cross_check_reason
 from s2s_assets.ranking.attributes import Kinds, attribute_values, with_attribute
 from s2s_assets.ranking.boards import MIN_SLICE_RATERS, MIN_SLICE_RATINGS
 from s2s_assets.ranking.bootstrap import Progress, bootstrap_boards
 from s2s_assets.ranking.diagnose import diagnose_boards, whole_of, within_models
+from s2s_assets.ranking.disagreement import cross_check_reason
 from s2s_assets.ranking.fits import fit_boards
 from s2s_assets.ranking.records import BoardFit, BoardIntervals
 from s2s_assets.ranking.spec import METHOD_VERSION, FitSpec

@@ -12,7 +12,14 @@ from scipy.stats import nct
 from s2s_assets.calibration import Choice, Decided, Foretold, Plan, Within, budget, foretell
 from s2s_assets.calibration.foretell import PARTS
 from s2s_assets.calibration.goals import power_of
-from s2s_assets.ranking import ELO_PER_STRENGTH, Components, assumed_components, fit_boards, pilot_components, rank
+from s2s_assets.ranking import (
+    ELO_PER_STRENGTH,
+    VarianceComponents,
+    assumed_components,
+    fit_boards,
+    pilot_components,
+    rank,
+)
 from s2s_assets.ranking.clusters import ClusteredScores
 from s2s_assets.ranking.coding import code_ratings
 from s2s_assets.ranking.counts import select
@@ -28,12 +35,12 @@ BOARD = FitSpec(by="config")
 
 
 @pytest.fixture(scope="module")
-def assumed() -> Components:
+def assumed() -> VarianceComponents:
     return assumed_components(ENTITIES, rater_sd=0.35, prompt_sd=0.5, strengths_sd=0.6)
 
 
 @pytest.fixture(scope="module")
-def pilots() -> list[Components]:
+def pilots() -> list[VarianceComponents]:
     """Pilots of 24 raters and 40 prompts, two ratings a pair."""
     size = {"entities": ENTITIES, "raters": 24, "prompts": 40, "ratings_per_pair": 2}
     return [pilot_components(planned_study(900 + k, **size)) for k in range(24)]
@@ -48,7 +55,7 @@ def strengths(seed: int, plan: Plan) -> Floats:
 
 @pytest.mark.parametrize("plan", [Plan(24, 40, 2), Plan(60, 80, 1), Plan(12, 120, 1), Plan(40, 20, 6)])
 def test_foretold_errors_are_those_of_simulated_studies(
-    plan: Plan, pilots: list[Components], assumed: Components
+    plan: Plan, pilots: list[VarianceComponents], assumed: VarianceComponents
 ) -> None:
     """Root mean square over entities; 150 studies give it within 3 % (one Monte-Carlo error), 24 pilots within 3 %."""
     seen = np.array([strengths(k, plan) for k in range(150)])
@@ -60,7 +67,7 @@ def test_foretold_errors_are_those_of_simulated_studies(
     )
 
 
-def test_foretold_intervals_are_those_of_the_ranking(assumed: Components) -> None:
+def test_foretold_intervals_are_those_of_the_ranking(assumed: VarianceComponents) -> None:
     """Sandwich and bootstrap, the mean of entities over a few studies."""
     plan = Plan(30, 40, 2)
     found = [
@@ -81,7 +88,7 @@ def test_without_effects_the_bootstrap_is_wider_by_the_root_of_three() -> None:
     assert ratio == pytest.approx(np.full(5, np.sqrt(3.0) * 1.959964 / none.quantile), rel=1e-6)
 
 
-def test_few_raters_or_prompts_are_few_degrees(assumed: Components) -> None:
+def test_few_raters_or_prompts_are_few_degrees(assumed: VarianceComponents) -> None:
     assert [foretell(assumed, Plan(*size, 1)).degrees for size in ((9, 30), (30, 9))] == [8, 8]
     uneven = replace(assumed, arrangement=replace(assumed.arrangement, uneven_raters=2.0))
     found = foretell(uneven, Plan(40, 30, 1))
@@ -114,13 +121,15 @@ SIZES = st.integers(2, 300)
 
 @given(SIZES, SIZES, st.integers(1, 12), st.integers(1, 50), st.integers(0, 23))
 @settings(max_examples=60, deadline=None)
-def test_more_of_anything_never_widens(pilots: list[Components], r: int, p: int, m: int, more: int, which: int) -> None:
+def test_more_of_anything_never_widens(
+    pilots: list[VarianceComponents], r: int, p: int, m: int, more: int, which: int
+) -> None:
     start = widths(pilots[which], Plan(r, p, m))
     for larger in (Plan(r + more, p, m), Plan(r, p + more, m), Plan(r, p, m + more)):
         assert (widths(pilots[which], larger) <= start * (1 + 1e-9)).all()
 
 
-def widths(components: Components, plan: Plan) -> Floats:
+def widths(components: VarianceComponents, plan: Plan) -> Floats:
     """Half-widths of entities, then standard errors of differences."""
     found = foretell(components, plan)
     return np.concatenate([found.half_widths, found.bootstrap_half_widths, found.differences.ravel()])
@@ -129,7 +138,7 @@ def widths(components: Components, plan: Plan) -> Floats:
 @given(SIZES, SIZES, st.integers(1, 12), st.integers(0, 23))
 @settings(max_examples=40, deadline=None)
 def test_twice_the_raters_and_prompts_halve_the_variance(
-    pilots: list[Components], r: int, p: int, m: int, which: int
+    pilots: list[VarianceComponents], r: int, p: int, m: int, which: int
 ) -> None:
     """Exactly so without what a rater adds on a prompt, since with it twice the prompts meet less of it."""
     one, two = (foretell(pilots[which], Plan(k * r, k * p, m)).covariance for k in (1, 2))
@@ -139,7 +148,7 @@ def test_twice_the_raters_and_prompts_halve_the_variance(
     assert two == pytest.approx(one / 2)
 
 
-def test_names_of_entities_go_with_their_numbers(pilots: list[Components]) -> None:
+def test_names_of_entities_go_with_their_numbers(pilots: list[VarianceComponents]) -> None:
     order = np.array([3, 0, 5, 1, 4, 2])
     parts = {k: getattr(pilots[0], k)[np.ix_(order, order)] for k in ("raters", "prompts", "items", "units", "noise")}
     turned = replace(pilots[0], entities=tuple(pilots[0].entities[k] for k in order), **parts)
@@ -151,7 +160,7 @@ def test_names_of_entities_go_with_their_numbers(pilots: list[Components]) -> No
         assert (one.needed.plan, one.needed.entity) == (other.needed.plan, other.needed.entity)
 
 
-def test_needed_ratings_are_the_fewest_that_reach_the_goal(assumed: Components) -> None:
+def test_needed_ratings_are_the_fewest_that_reach_the_goal(assumed: VarianceComponents) -> None:
     goals = (Within(30.0), Decided(60.0, 0.7))
     for choice in budget(assumed, raters=[30, 60, 120], prompts=[40, 80, 200], goals=goals):
         at = {m: foretell(assumed, Plan(choice.raters, choice.prompts, m)) for m in range(1, choice.raters + 1)}
@@ -167,7 +176,7 @@ def test_needed_ratings_are_the_fewest_that_reach_the_goal(assumed: Components) 
             assert choice.needed.power == goals[1].value(at[enough[0]])
 
 
-def test_efficient_choices_are_those_that_none_betters(assumed: Components) -> None:
+def test_efficient_choices_are_those_that_none_betters(assumed: VarianceComponents) -> None:
     found = budget(assumed, raters=[30, 40, 60, 120, 240], prompts=[60, 80, 120, 200, 400], goals=[Within(25.0)])
     sizes = {c: (c.raters, c.prompts, c.needed.ratings) for c in found if c.needed is not None}
     assert 3 < len(sizes) < len(found)
@@ -181,12 +190,12 @@ def test_efficient_choices_are_those_that_none_betters(assumed: Components) -> N
     assert any(c.efficient for c in found)
 
 
-def only(assumed: Components, raters: int, prompts: int, elo: float, most: float | None = None) -> Choice:
+def only(assumed: VarianceComponents, raters: int, prompts: int, elo: float, most: float | None = None) -> Choice:
     (choice,) = budget(assumed, raters=[raters], prompts=[prompts], goals=[Within(elo)], most_per_rater=most)
     return choice
 
 
-def test_why_no_number_of_ratings_suffices_is_said(assumed: Components) -> None:
+def test_why_no_number_of_ratings_suffices_is_said(assumed: VarianceComponents) -> None:
     assert (only(assumed, 5, 2000, 30.0).reason or "").startswith("raters alone leave ±")
     assert (only(assumed, 2000, 20, 20.0).reason or "").startswith("prompts alone leave ±")
     assert (only(assumed, 50, 200, 17.5).reason or "").startswith("raters and prompts leave ±")
@@ -196,7 +205,7 @@ def test_why_no_number_of_ratings_suffices_is_said(assumed: Components) -> None:
     assert only(assumed, 60, 80, 30.0, most=5.0).reason == "one rating of each pair is 8 a rater already"
 
 
-def test_the_worst_entity_decides(assumed: Components) -> None:
+def test_the_worst_entity_decides(assumed: VarianceComponents) -> None:
     found = foretell(assumed, Plan(50, 80, 1))
     elo = float(found.half_widths.max())
     assert elo > found.half_widths.min() * 1.01
@@ -204,7 +213,7 @@ def test_the_worst_entity_decides(assumed: Components) -> None:
     assert not Within(elo - 0.01).reached(found)
 
 
-def test_points_are_left_out_where_there_are_too_few_raters(assumed: Components) -> None:
+def test_points_are_left_out_where_there_are_too_few_raters(assumed: VarianceComponents) -> None:
     (choice,) = budget(assumed, raters=[3], prompts=[50], ratings_per_pair=[1, 3, 4])
     assert [p is None for p in choice.points] == [False, False, True]
     assert (choice.needed, choice.reason) == (None, None)
@@ -222,7 +231,7 @@ def test_power_at_its_ends() -> None:
     assert power_of(300.0, 2.0, 30) == 1.0
 
 
-def test_power_is_what_simulated_studies_decide(assumed: Components) -> None:
+def test_power_is_what_simulated_studies_decide(assumed: VarianceComponents) -> None:
     """Share of studies whose own sandwich tells two entities apart, within three Monte-Carlo errors."""
     plan, pair = Plan(40, 40, 2), (1, 4)
     difference = float(ELO_PER_STRENGTH * (assumed.strengths[4] - assumed.strengths[1]))
@@ -239,7 +248,7 @@ def test_power_is_what_simulated_studies_decide(assumed: Components) -> None:
     assert decided / n == pytest.approx(power, abs=3 * np.sqrt(power * (1 - power) / n))
 
 
-def test_claims_about_all_pairs_take_more(assumed: Components) -> None:
+def test_claims_about_all_pairs_take_more(assumed: VarianceComponents) -> None:
     found = foretell(assumed, Plan(60, 80, 2))
     one = Decided(50.0, pair=(2, 3)).value(found)
     assert Decided(50.0, pair=(2, 3), simultaneous=True).value(found) < one
@@ -247,6 +256,6 @@ def test_claims_about_all_pairs_take_more(assumed: Components) -> None:
 
 
 @pytest.mark.parametrize("sizes", [{"raters": [1]}, {"prompts": [1]}, {"ratings_per_pair": [0]}])
-def test_numbers_that_make_no_study_are_refused(assumed: Components, sizes: dict[str, list[int]]) -> None:
+def test_numbers_that_make_no_study_are_refused(assumed: VarianceComponents, sizes: dict[str, list[int]]) -> None:
     with pytest.raises(InputError, match="at least"):
         budget(assumed, **({"raters": [20], "prompts": [20]} | sizes))  # type: ignore[arg-type]

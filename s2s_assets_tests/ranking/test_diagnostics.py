@@ -23,7 +23,7 @@ from s2s_assets.ranking.influence import removal_shifts
 from s2s_assets.ranking.misfits import expected_counts, pair_fits
 from s2s_assets.ranking.ordinal import OrdinalFit, fit_ordinal
 from s2s_assets.ranking.sandwich import sandwich, strength_rows
-from s2s_assets.ranking.variance import variance_shares
+from s2s_assets.ranking.variance_shares import variance_shares
 from s2s_assets.study import InputError
 from s2s_assets_tests.ranking.cases import CONFIG_BOARD, Row, frame_of, parts, reference_rows, simulated
 from s2s_assets_tests.ranking.twin import cell_edges, logistic

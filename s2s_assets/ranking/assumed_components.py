@@ -11,7 +11,7 @@ normal quantiles of a given spread, all pairs equally often. Nothing is drawn:
 * P(Y | i, j) over raters and prompts is the integral of the model over u and v (Gauss-Hermite), whose variance in a gap
   is 2σ_u² + 2σ_v². The ordinal fit to these probabilities is what a very large study would find: the scale that people
   see, a little narrower than s (Zeger, Liang & Albert 1988). All that follows is in its units.
-* Its scores give the influence φ of each (pair, score), as in `components.py`, and C_1 as the mean of φφ'.
+* Its scores give the influence φ of each (pair, score), as in `variance_components.py`, and C_1 as the mean of φφ'.
 * b_ij = E[x · E[φ | gap + x]] / Var x, with x the effects in a gap, is what a unit of gap adds to φ on average. To
   first order in u and v, with x_ij the pair's incidence vector, f the share of a pair and G = Σ f b_ij x_ij',
 
@@ -30,12 +30,12 @@ import numpy as np
 from scipy.special import ndtri
 
 from s2s_assets.ranking.arrangement import regular
-from s2s_assets.ranking.components import Components, positive
 from s2s_assets.ranking.counts import SCORES, Problem, Rows
 from s2s_assets.ranking.likelihood import cell_scores, layout_of
 from s2s_assets.ranking.misfits import probabilities
 from s2s_assets.ranking.ordinal import OrdinalFit, fit_ordinal
 from s2s_assets.ranking.sandwich import strength_rows
+from s2s_assets.ranking.variance_components import VarianceComponents, positive
 from s2s_assets.study import Floats, InputError, Ints, one_blas_thread
 
 _NODES = 41
@@ -56,7 +56,7 @@ def assumed_components(
     thresholds: Sequence[float] = (0.45, 1.6, 3.0),
     strengths_sd: float = 0.0,
     pairs_per_prompt: float | None = None,
-) -> Components:
+) -> VarianceComponents:
     """The parts of the variance under assumptions.
 
     Args:
@@ -85,7 +85,7 @@ def assumed_components(
     raters, prompts, items = _parts(problem, response, rater_sd**2, prompt_sd**2, arrangement.shared)
     whole = np.einsum("yp,ype,ypf->ef", problem.counts, influence, influence) / problem.counts.sum()
     noise, none = positive(whole - raters - prompts - items), np.zeros_like(whole)
-    return Components(problem.entities, fit.strengths, raters, prompts, items, none, noise, arrangement)
+    return VarianceComponents(problem.entities, fit.strengths, raters, prompts, items, none, noise, arrangement)
 
 
 def _check(entities: int, rater_sd: float, prompt_sd: float, thresholds: Sequence[float], pairs: float) -> None:

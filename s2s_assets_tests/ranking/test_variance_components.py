@@ -7,13 +7,13 @@ import numpy as np
 import polars as pl
 import pytest
 
-from s2s_assets.ranking import Components, assumed_components, pilot_components
+from s2s_assets.ranking import VarianceComponents, assumed_components, pilot_components
 from s2s_assets.ranking.arrangement import Arrangement, regular
 from s2s_assets.ranking.clusters import ClusteredScores
-from s2s_assets.ranking.components import positive
 from s2s_assets.ranking.ordinal import fit_ordinal
 from s2s_assets.ranking.overlaps import Overlaps, kinds
 from s2s_assets.ranking.sandwich import strength_rows
+from s2s_assets.ranking.variance_components import positive
 from s2s_assets.study import Floats, InputError, PilotError
 from s2s_assets_tests.ranking.cases import Row, frame_of, parts, simulated
 
@@ -85,7 +85,7 @@ def test_kinds_are_all_pairs_of_ratings_with_something_in_common(rows: list[Row]
     assert sum(pairs.values()) + repeats == pytest.approx((1 - overlaps.free) * overlaps.ratings**2)
 
 
-def same(one: Components, other: Components, order: Sequence[int] = (0, 1, 2, 3)) -> None:
+def same(one: VarianceComponents, other: VarianceComponents, order: Sequence[int] = (0, 1, 2, 3)) -> None:
     for part in PARTS:
         assert getattr(one, part) == pytest.approx(getattr(other, part)[np.ix_(order, order)], abs=1e-8), part
     assert one.arrangement == other.arrangement

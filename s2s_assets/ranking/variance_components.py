@@ -71,7 +71,7 @@ _NAMES = {
 
 
 @dataclass(frozen=True)
-class Components:
+class VarianceComponents:
     """The parts of the variance, (E, E) each, in squared logits per rating."""
 
     entities: tuple[str, ...]
@@ -92,11 +92,11 @@ class Components:
     """None where the parts are assumed."""
     notes: tuple[str, ...] = ()
 
-    def even(self) -> "Components":
+    def even(self) -> "VarianceComponents":
         """The same parts for studies in which all raters are equally busy, and all prompts."""
         return replace(self, arrangement=replace(self.arrangement, uneven_raters=1.0, uneven_prompts=1.0))
 
-    def resized(self, pairs_per_prompt: float) -> "Components":
+    def resized(self, pairs_per_prompt: float) -> "VarianceComponents":
         """The parts with another number of pairs on a prompt: C_I stays, C_P goes with ω (`arrangement.py`)."""
         own = self.arrangement
         if pairs_per_prompt == own.pairs_per_prompt:
@@ -110,7 +110,7 @@ class Components:
 @one_blas_thread
 def pilot_components(
     ratings: pl.DataFrame, *, rubric: str = OVERALL, by: By = "config", families: Mapping[str, str] | None = None
-) -> Components:
+) -> VarianceComponents:
     """The parts of the variance of one board of a pilot.
 
     Args:
@@ -152,7 +152,7 @@ def positive(part: Floats) -> Floats:
     return np.asarray((vectors * (kept * trace / kept.sum())) @ vectors.T, np.float64)
 
 
-def _components(board: Prepared) -> Components:
+def _components(board: Prepared) -> VarianceComponents:
     problem, ordinal = board.problem, board.ordinal
     assert ordinal.maximum is not None
     counts = Overlaps.of(problem)
@@ -177,7 +177,7 @@ def _components(board: Prepared) -> Components:
         for name, part in parts.items()
         if np.trace(part) < 0 and name in _NAMES
     ]
-    return Components(
+    return VarianceComponents(
         entities=problem.entities,
         strengths=ordinal.strengths,
         **{name: positive(part) for name, part in parts.items()},

@@ -43,10 +43,10 @@ def disagreement(
     Returns:
         None where no engine is below `EXPECTED_SPEARMAN`.
     """
-    low = {name: value for name, value in spearman.items() if value is not None and value < EXPECTED_SPEARMAN}
+    low = {engine: value for engine, value in spearman.items() if value is not None and value < EXPECTED_SPEARMAN}
     if not low:
         return None
-    said = ", ".join(f"{value:.3f} ({ENGINES[name]})" for name, value in low.items())
+    said = ", ".join(f"{value:.3f} ({ENGINES[engine]})" for engine, value in low.items())
     pairs: dict[tuple[str, str], list[OrderDifference]] = {}
     for one in turned:
         if one.engine in low:
