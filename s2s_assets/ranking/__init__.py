@@ -12,7 +12,6 @@ from s2s_assets.ranking.boards import (
     with_cleaning,
 )
 from s2s_assets.ranking.bootstrap import bootstrap_boards
-from s2s_assets.ranking.counts import entity_of
 from s2s_assets.ranking.crosschecks import EXPECTED_SPEARMAN
 from s2s_assets.ranking.diagnose import DIAGNOSTICS_VERSION, diagnose_boards, within_models
 from s2s_assets.ranking.diagnostic_records import Diagnostics, Removal
@@ -33,7 +32,7 @@ from s2s_assets.ranking.rank import RankResult, Slicing, preliminary, rank, rank
 from s2s_assets.ranking.records import BoardFit, BoardIntervals, EntityFit, EntityInterval, Strengths
 from s2s_assets.ranking.sandwich import Sandwich
 from s2s_assets.ranking.simultaneous import simultaneous
-from s2s_assets.ranking.spec import METHOD_VERSION, FitSpec, bootstrap_seed
+from s2s_assets.ranking.spec import METHOD_VERSION, FitSpec, bootstrap_seed, entity_of
 from s2s_assets.ranking.uncertainty import stored_uncertainty
 from s2s_assets.ranking.variance_components import VarianceComponents, pilot_components
 

@@ -30,10 +30,11 @@ import numpy as np
 from scipy.special import ndtri
 
 from s2s_assets.ranking.arrangement import regular
-from s2s_assets.ranking.counts import SCORES, Problem, Rows
 from s2s_assets.ranking.likelihood import cell_scores, layout_of
 from s2s_assets.ranking.misfits import probabilities
 from s2s_assets.ranking.ordinal import OrdinalFit, fit_ordinal
+from s2s_assets.ranking.planes import SCORES
+from s2s_assets.ranking.problems import Problem, Rows
 from s2s_assets.ranking.sandwich import strength_rows
 from s2s_assets.ranking.variance_components import VarianceComponents, positive
 from s2s_assets.study import Floats, InputError, Ints, one_blas_thread

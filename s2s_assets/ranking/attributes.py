@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 import polars as pl
 
-from s2s_assets.ranking.counts import entity_of
+from s2s_assets.ranking.spec import entity_of
 from s2s_assets.study import DIMENSIONS, SHARED, ConfigKey, InputError
 
 LIMIT = 50

@@ -11,17 +11,19 @@ import numpy as np
 import polars as pl
 
 from s2s_assets.ranking.coding import code_ratings
-from s2s_assets.ranking.counts import SCORES, Problem, Selection, select
 from s2s_assets.ranking.draws import Draws, draw
 from s2s_assets.ranking.elo import ELO_PER_STRENGTH, to_elo
 from s2s_assets.ranking.engines import agreement, engine_refits
 from s2s_assets.ranking.fits import Prepared, by_selection, entity_order, entity_ranks, none_if_nan, prepare
 from s2s_assets.ranking.intervals import bound_of, finite_ends, percentile_ends
 from s2s_assets.ranking.kernel import Counter, blocks, suited_block
+from s2s_assets.ranking.planes import SCORE_VALUES, by_score
+from s2s_assets.ranking.problems import Problem
 from s2s_assets.ranking.ranks import rank_ranges
 from s2s_assets.ranking.records import BoardFit, BoardIntervals, EntityInterval, PairInterval
 from s2s_assets.ranking.refit import Refit, Refitter
 from s2s_assets.ranking.sandwich import Sandwich, sandwich
+from s2s_assets.ranking.selection import Selection, select
 from s2s_assets.study import Floats, InputError, one_blas_thread
 
 Progress = Callable[[int], None]
@@ -120,9 +122,8 @@ def summarise(board: Prepared, draws: Floats, others: Mapping[str, Floats]) -> B
     ordinal = board.ordinal
     order = entity_order(ordinal)
     robust = sandwich(board.problem, ordinal)
-    spec = board.spec.fit
     return BoardIntervals(
-        fit=spec if board.component is None else f"{spec}/{board.component}",
+        fit=board.fit,
         resamples=draws.shape[1],
         reason=robust.reason,
         entities=_entities(board, draws, robust),
@@ -167,8 +168,8 @@ def _pairs(problem: Problem, strengths: Floats, draws: Floats, *, undefined: boo
     with np.errstate(invalid="ignore"):  # ∞ - ∞: no value
         ends, _ = percentile_ends(ELO_PER_STRENGTH * (draws[a] - draws[b]))
     ends[np.isnan(difference) | undefined] = np.nan
-    by_score = problem.counts.reshape(-1, SCORES, len(problem.pairs)).sum(axis=0)
-    n, total = by_score.sum(axis=0), (np.arange(SCORES) - 3.0) @ by_score
+    scored = by_score(problem.counts)
+    n, total = scored.sum(axis=0), SCORE_VALUES @ scored
     rated = {(int(i), int(j)): k for k, (i, j) in enumerate(problem.pairs)}
     records = []
     for row, (i, j) in enumerate(zip(a.tolist(), b.tolist(), strict=True)):

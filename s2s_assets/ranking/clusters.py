@@ -11,9 +11,9 @@ from functools import cached_property
 import numpy as np
 from scipy.sparse import csr_array
 
-from s2s_assets.ranking.counts import Problem
 from s2s_assets.ranking.likelihood import cell_scores
 from s2s_assets.ranking.ordinal import Maximum
+from s2s_assets.ranking.problems import Problem
 from s2s_assets.study import Floats, Ints
 
 

@@ -12,10 +12,11 @@ have different scales: never put them on one axis.
 
 import numpy as np
 
-from s2s_assets.ranking.counts import SCORES, Problem
 from s2s_assets.ranking.diagnostic_records import OrderDifference
 from s2s_assets.ranking.elo import ELO_PER_STRENGTH
 from s2s_assets.ranking.ordinal import fit_counts
+from s2s_assets.ranking.planes import SCORE_VALUES, by_score
+from s2s_assets.ranking.problems import Problem
 from s2s_assets.ranking.ranks import DECIMALS
 from s2s_assets.ranking.records import BoardFit
 from s2s_assets.study import Bools, Floats
@@ -24,7 +25,6 @@ EXPECTED_SPEARMAN = 0.99
 """Correlation with the ordinal fit that either engine is expected to reach; many close entities lower it."""
 _ROUNDING = 1e-9
 """Values closer than this are equal."""
-_VALUES = np.arange(SCORES) - 3.0
 
 
 def massey(problem: Problem) -> Floats:
@@ -36,7 +36,7 @@ def massey(problem: Problem) -> Floats:
 
 def margins(counts: Floats) -> Floats:
     """(P, ...) sums of the scores of a pair's ratings, from counts (planes, P, ...)."""
-    return np.asarray(np.einsum("k,kp...->p...", _VALUES, _by_score(counts)), np.float64)
+    return np.asarray(np.einsum("k,kp...->p...", SCORE_VALUES, by_score(counts)), np.float64)
 
 
 def partial_margin_bt(problem: Problem) -> Floats:
@@ -50,15 +50,11 @@ def partial_margin_bt(problem: Problem) -> Floats:
 
 def partial_wins(counts: Floats) -> Floats:
     """(7, P, ...) wins of a pair's first entity as counts of score 3, of its second of -3; from counts (planes, P, ...)."""
-    by_score, won = _by_score(counts), (_VALUES / 3 + 1) / 2
-    wins = np.zeros_like(by_score)
-    wins[-1] = np.einsum("k,kp...->p...", won, by_score)
-    wins[0] = np.einsum("k,kp...->p...", 1 - won, by_score)
+    scored, won = by_score(counts), (SCORE_VALUES / 3 + 1) / 2
+    wins = np.zeros_like(scored)
+    wins[-1] = np.einsum("k,kp...->p...", won, scored)
+    wins[0] = np.einsum("k,kp...->p...", 1 - won, scored)
     return wins
-
-
-def _by_score(counts: Floats) -> Floats:
-    return np.asarray(counts.reshape(-1, SCORES, *counts.shape[1:]).sum(axis=0), np.float64)
 
 
 def spearman(x: Floats, y: Floats) -> float | None:

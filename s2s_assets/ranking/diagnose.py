@@ -13,7 +13,6 @@ import polars as pl
 
 from s2s_assets.ranking.clusters import ClusteredScores
 from s2s_assets.ranking.coding import CodedRatings, code_ratings
-from s2s_assets.ranking.counts import select
 from s2s_assets.ranking.crosschecks import order_differences
 from s2s_assets.ranking.diagnostic_records import Diagnostics, SliceTest
 from s2s_assets.ranking.elo import ELO_PER_STRENGTH
@@ -29,6 +28,7 @@ from s2s_assets.ranking.misfits import (
 )
 from s2s_assets.ranking.records import BoardFit, BoardIntervals, EntityInterval, PairInterval
 from s2s_assets.ranking.sandwich import sandwich, strength_rows
+from s2s_assets.ranking.selection import select
 from s2s_assets.ranking.sides import flexible_thresholds, order_effect, sided
 from s2s_assets.ranking.simultaneous import Simultaneous, compact_letters, simultaneous, told_apart
 from s2s_assets.ranking.slices import Delta, SliceScores, differences, slice_test

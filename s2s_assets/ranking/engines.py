@@ -13,11 +13,11 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from s2s_assets.ranking.cholesky import factor, solve
-from s2s_assets.ranking.counts import Problem
 from s2s_assets.ranking.crosschecks import margins, partial_wins, rank_correlations
 from s2s_assets.ranking.intervals import finite_ends, percentile_ends
 from s2s_assets.ranking.likelihood import laplacian
 from s2s_assets.ranking.ordinal import fit_counts
+from s2s_assets.ranking.problems import Problem
 from s2s_assets.ranking.records import EngineAgreement
 from s2s_assets.ranking.refit import Refit, Refitter, largest_component
 from s2s_assets.study import Floats

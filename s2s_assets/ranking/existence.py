@@ -30,8 +30,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy.sparse import csr_array, eye_array, hstack
 
-from s2s_assets.ranking.counts import components
 from s2s_assets.ranking.likelihood import Terms
+from s2s_assets.ranking.problems import components
 from s2s_assets.study import Bools, FitError, Floats, Ints
 
 if TYPE_CHECKING:

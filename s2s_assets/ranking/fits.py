@@ -8,13 +8,14 @@ import numpy as np
 import polars as pl
 
 from s2s_assets.ranking.coding import CodedRatings, Numbers, code_ratings
-from s2s_assets.ranking.counts import Problem, Selection, entity_of, problems, select
 from s2s_assets.ranking.crosschecks import massey, partial_margin_bt, spearman
 from s2s_assets.ranking.elo import to_elo
 from s2s_assets.ranking.ordinal import RIDGE_LAMBDA, OrdinalFit, Status, fit_ordinal, fit_ridge
+from s2s_assets.ranking.problems import Problem, problems
 from s2s_assets.ranking.ranks import estimate_ranks
 from s2s_assets.ranking.records import BoardFit, EntityFit, Strengths
-from s2s_assets.ranking.spec import FitSpec
+from s2s_assets.ranking.selection import Selection, select
+from s2s_assets.ranking.spec import FitSpec, entity_of
 from s2s_assets.study import Bools, Floats, Ints, one_blas_thread
 
 SIDE = {1: "above", -1: "below"}
@@ -35,7 +36,7 @@ class Prepared:
     @property
     def fit(self) -> str:
         """The fit's id."""
-        return self.spec.fit if self.component is None else f"{self.spec.fit}/{self.component}"
+        return self.spec.fit_of(self.component)
 
 
 @one_blas_thread

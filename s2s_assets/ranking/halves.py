@@ -13,11 +13,11 @@ import polars as pl
 
 from s2s_assets.ranking.bootstrap import refit_all
 from s2s_assets.ranking.coding import code_ratings
-from s2s_assets.ranking.counts import select
 from s2s_assets.ranking.draws import Draws
 from s2s_assets.ranking.fits import Prepared, prepare
 from s2s_assets.ranking.likelihood import as_batch
 from s2s_assets.ranking.refit import Refit, Refitter
+from s2s_assets.ranking.selection import select
 from s2s_assets.ranking.spec import FitSpec
 from s2s_assets.study import Floats, Ints, generator, one_blas_thread
 

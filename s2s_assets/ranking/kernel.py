@@ -13,8 +13,8 @@ import numpy as np
 import numpy.typing as npt
 from scipy.sparse import csr_array
 
-from s2s_assets.ranking.counts import Selection
 from s2s_assets.ranking.draws import Draws
+from s2s_assets.ranking.selection import Selection
 from s2s_assets.study import Floats, Ints
 
 _BLOCK = range(8, 257)

@@ -29,7 +29,8 @@ import numpy as np
 from scipy.sparse import csc_array, csr_array, hstack, kron
 from scipy.special import log_expit
 
-from s2s_assets.ranking.counts import SCORES, Problem
+from s2s_assets.ranking.planes import SCORES
+from s2s_assets.ranking.problems import Problem
 from s2s_assets.study import Floats, Ints
 
 _FAR = 300.0

@@ -17,11 +17,12 @@ from scipy.sparse import coo_array, csr_array
 from scipy.special import expit
 
 from s2s_assets.ranking.clusters import ClusteredScores, Clusters
-from s2s_assets.ranking.counts import SCORES, Problem
 from s2s_assets.ranking.diagnostic_records import Misfit, ScoreFit
 from s2s_assets.ranking.elo import ELO_PER_STRENGTH
 from s2s_assets.ranking.likelihood import Layout
 from s2s_assets.ranking.ordinal import OrdinalFit
+from s2s_assets.ranking.planes import SCORE_VALUES, SCORES, by_score
+from s2s_assets.ranking.problems import Problem
 from s2s_assets.study import Floats
 
 ENOUGH = 10
@@ -65,7 +66,7 @@ def expected_counts(problem: Problem, ordinal: OrdinalFit) -> Floats:
 
 def score_fits(problem: Problem, expected: Floats) -> tuple[ScoreFit, ...]:
     """Each |score| in use, observed and expected."""
-    totals = [_by_score(counts).sum(axis=1) for counts in (problem.counts, expected)]
+    totals = [by_score(counts).sum(axis=1) for counts in (problem.counts, expected)]
     found = []
     for score in range(4):
         observed, fitted = (t[3 + score] + (t[3 - score] if score else 0.0) for t in totals)
@@ -76,9 +77,8 @@ def score_fits(problem: Problem, expected: Floats) -> tuple[ScoreFit, ...]:
 
 def pair_fits(problem: Problem, ordinal: OrdinalFit, scores: ClusteredScores, expected: Floats) -> PairFits:
     """Every pair with ratings, in the problem's order."""
-    value = np.arange(SCORES) - 3.0
-    by_score = _by_score(problem.counts)
-    n = by_score.sum(axis=0)
+    observed = by_score(problem.counts)
+    n = observed.sum(axis=0)
     curvature, follows = _curvature(problem, ordinal)
     assert ordinal.maximum is not None
     adjusted = ordinal.maximum.inverse @ follows
@@ -92,7 +92,7 @@ def pair_fits(problem: Problem, ordinal: OrdinalFit, scores: ClusteredScores, ex
     known &= variance > 0
     with np.errstate(divide="ignore", invalid="ignore"):
         shift, z = np.where(known, total / left, np.nan), np.where(known, total / np.sqrt(variance), np.nan)
-    return PairFits(n, value @ by_score / n, value @ _by_score(expected) / n, shift, z)
+    return PairFits(n, SCORE_VALUES @ observed / n, SCORE_VALUES @ by_score(expected) / n, shift, z)
 
 
 def largest_misfits(problem: Problem, fits: PairFits, keep: int = 5) -> tuple[Misfit, ...]:
@@ -117,11 +117,6 @@ def misfit_share(fits: PairFits) -> float | None:
     """Share of the pairs with |z| above 1.96 among those with ratings enough; None where there is no such pair."""
     known = np.isfinite(fits.z) & (fits.n >= ENOUGH)
     return float((np.abs(fits.z[known]) > 1.96).mean()) if known.any() else None
-
-
-def _by_score(counts: Floats) -> Floats:
-    """(7, P): strata added up."""
-    return np.asarray(counts.reshape(-1, SCORES, counts.shape[1]).sum(axis=0), np.float64)
 
 
 def _curvature(problem: Problem, ordinal: OrdinalFit) -> tuple[Floats, Floats]:

@@ -24,7 +24,6 @@ from typing import Literal
 
 import numpy as np
 
-from s2s_assets.ranking.counts import Problem
 from s2s_assets.ranking.existence import Separation, separation
 from s2s_assets.ranking.likelihood import (
     Layout,
@@ -38,6 +37,7 @@ from s2s_assets.ranking.likelihood import (
     terms_of,
     used_magnitudes,
 )
+from s2s_assets.ranking.problems import Problem
 from s2s_assets.study import FitError, Floats, Ints
 
 RIDGE_LAMBDA = 0.1

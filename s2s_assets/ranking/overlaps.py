@@ -8,7 +8,7 @@ import numpy as np
 from scipy.sparse import coo_array, csr_array
 
 from s2s_assets.ranking.arrangement import Arrangement, random_clumping
-from s2s_assets.ranking.counts import Problem
+from s2s_assets.ranking.problems import Problem
 from s2s_assets.ranking.sandwich import Sandwich
 from s2s_assets.study import Floats, Ints, PilotError
 

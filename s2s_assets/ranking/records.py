@@ -61,7 +61,7 @@ class BoardFit:
     @property
     def fit(self) -> str:
         """The fit's id."""
-        return self.spec.fit if self.component is None else f"{self.spec.fit}/{self.component}"
+        return self.spec.fit_of(self.component)
 
 
 @dataclass(frozen=True)

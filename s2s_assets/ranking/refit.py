@@ -21,7 +21,6 @@ from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
 from s2s_assets.ranking.cholesky import factor, solve
-from s2s_assets.ranking.counts import SCORES, Problem
 from s2s_assets.ranking.likelihood import (
     Terms,
     as_batch,
@@ -33,6 +32,8 @@ from s2s_assets.ranking.likelihood import (
     used_magnitudes,
 )
 from s2s_assets.ranking.ordinal import SINGULAR, OrdinalFit, fit_counts
+from s2s_assets.ranking.planes import SCORES
+from s2s_assets.ranking.problems import Problem
 from s2s_assets.study import Bools, Floats, Ints
 
 Refit = Callable[[Floats], Floats]

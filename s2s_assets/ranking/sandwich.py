@@ -15,8 +15,8 @@ import numpy as np
 from scipy.special import stdtrit
 
 from s2s_assets.ranking.clusters import ClusteredScores
-from s2s_assets.ranking.counts import Problem
 from s2s_assets.ranking.ordinal import OrdinalFit
+from s2s_assets.ranking.problems import Problem
 from s2s_assets.study import Floats, Ints
 
 _CLIPPED = 0.05

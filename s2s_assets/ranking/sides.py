@@ -19,7 +19,6 @@ import numpy as np
 from scipy.special import chdtrc, stdtrit
 
 from s2s_assets.ranking.clusters import ClusteredScores
-from s2s_assets.ranking.counts import SCORES, Problem, Rows
 from s2s_assets.ranking.diagnostic_records import OrderEffect, ThresholdTest
 from s2s_assets.ranking.elo import ELO_PER_STRENGTH
 from s2s_assets.ranking.existence import separation
@@ -32,7 +31,9 @@ from s2s_assets.ranking.likelihood import (
     used_magnitudes,
 )
 from s2s_assets.ranking.ordinal import Maximum, all_equal, maximise
-from s2s_assets.study import Floats, Ints
+from s2s_assets.ranking.planes import SCORES, mirrored
+from s2s_assets.ranking.problems import Problem, Rows
+from s2s_assets.study import Floats
 
 _FLAT = 1e-11
 """Eigenvalues of the information below this share of the largest are directions without information."""
@@ -57,14 +58,14 @@ def sided(problem: Problem) -> Problem:
 
 def left_totals(turned: Problem) -> Floats:
     """(planes,) ratings by the score of the left answer, from a `sided` problem."""
-    straight, mirrored = np.split(turned.counts.sum(axis=1), 2)
-    return np.asarray(straight + mirrored[_mirror(len(mirrored))], np.float64)
+    straight, reverse = np.split(turned.counts.sum(axis=1), 2)
+    return np.asarray(straight + reverse[mirrored(len(reverse))], np.float64)
 
 
 def both_sides(layout: Layout) -> Layout:
     """The layout of left scores on the planes of a `sided` problem: turned round, edge e lies at -e."""
     planes = layout.gap_planes.shape[1]
-    mirror = _mirror(planes)
+    mirror = mirrored(planes)
     return Layout(
         used=layout.used + layout.used,
         edges=np.vstack([layout.edges, -layout.edges]),
@@ -73,12 +74,6 @@ def both_sides(layout: Layout) -> Layout:
         above=np.concatenate([layout.above, planes + mirror[layout.below]]),
         gap_planes=np.hstack([layout.gap_planes, layout.gap_planes[:, mirror]]),
     )
-
-
-def _mirror(planes: int) -> Ints:
-    """For each plane, that of the score with the other sign."""
-    plane = np.arange(planes)
-    return np.asarray(plane // SCORES * SCORES + SCORES - 1 - plane % SCORES, np.int64)
 
 
 def order_effect(turned: Problem) -> OrderEffect | None:

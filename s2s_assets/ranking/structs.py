@@ -13,14 +13,12 @@ _PLAIN: dict[Any, pl.DataType] = {str: pl.String(), int: pl.Int64(), float: pl.F
 @cache
 def struct_of(record: type) -> pl.Struct:
     """The struct of a record's fields, in their order."""
-    hints = get_type_hints(record)
-    return pl.Struct({f.name: _dtype(hints[f.name]) for f in fields(record)})
+    return pl.Struct({name: _dtype(hint) for name, hint in _fields_of(record)})
 
 
 def record_of(record: type, row: dict[str, Any]) -> Any:
     """A record from a row of its struct."""
-    hints = get_type_hints(record)
-    return record(**{f.name: _value(hints[f.name], row[f.name]) for f in fields(record)})
+    return record(**{name: _value(hint, row[name]) for name, hint in _fields_of(record)})
 
 
 def plain(value: Any) -> Any:
@@ -28,6 +26,13 @@ def plain(value: Any) -> Any:
     if is_dataclass(value):
         return {f.name: plain(getattr(value, f.name)) for f in fields(value)}
     return [plain(v) for v in value] if isinstance(value, tuple) else value
+
+
+@cache
+def _fields_of(record: type) -> tuple[tuple[str, Any], ...]:
+    """Names and types of a record's fields, without `| None`."""
+    hints = get_type_hints(record)
+    return tuple((f.name, _present(hints[f.name])) for f in fields(record))
 
 
 def _dtype(hint: Any) -> pl.DataType:

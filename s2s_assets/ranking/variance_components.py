@@ -53,10 +53,10 @@ import polars as pl
 from s2s_assets.ranking.arrangement import Arrangement
 from s2s_assets.ranking.clusters import ClusteredScores
 from s2s_assets.ranking.coding import code_ratings
-from s2s_assets.ranking.counts import select
 from s2s_assets.ranking.fits import Prepared, prepare
 from s2s_assets.ranking.overlaps import Overlaps, Pilot, kinds
 from s2s_assets.ranking.sandwich import sandwich, strength_rows
+from s2s_assets.ranking.selection import select
 from s2s_assets.ranking.spec import FitSpec
 from s2s_assets.study import OVERALL, By, Floats, PilotError, one_blas_thread
 

@@ -22,10 +22,10 @@ from s2s_assets.ranking import (
 )
 from s2s_assets.ranking.clusters import ClusteredScores
 from s2s_assets.ranking.coding import code_ratings
-from s2s_assets.ranking.counts import select
 from s2s_assets.ranking.fits import prepare
 from s2s_assets.ranking.overlaps import Overlaps
 from s2s_assets.ranking.sandwich import strength_rows
+from s2s_assets.ranking.selection import select
 from s2s_assets.ranking.spec import FitSpec
 from s2s_assets.study import Floats, InputError
 from s2s_assets_tests.calibration.planned import planned_study

@@ -12,7 +12,8 @@ import polars as pl
 from hypothesis import strategies as st
 
 from s2s_assets.ranking.coding import CodedRatings, code_ratings
-from s2s_assets.ranking.counts import Problem, Selection, problems, select
+from s2s_assets.ranking.problems import Problem, problems
+from s2s_assets.ranking.selection import Selection, select
 from s2s_assets.ranking.spec import FitSpec
 
 REFS = Path(__file__).parents[1] / "data" / "stats_refs"

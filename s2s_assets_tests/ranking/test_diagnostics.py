@@ -18,10 +18,10 @@ from s2s_assets.ranking import (
     intervals_to_frame,
 )
 from s2s_assets.ranking.clusters import ClusteredScores
-from s2s_assets.ranking.counts import Problem
 from s2s_assets.ranking.influence import removal_shifts
 from s2s_assets.ranking.misfits import expected_counts, pair_fits
 from s2s_assets.ranking.ordinal import OrdinalFit, fit_ordinal
+from s2s_assets.ranking.problems import Problem
 from s2s_assets.ranking.sandwich import sandwich, strength_rows
 from s2s_assets.ranking.variance_shares import variance_shares
 from s2s_assets.study import InputError

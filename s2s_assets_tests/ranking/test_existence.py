@@ -5,10 +5,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from s2s_assets.ranking.counts import components
 from s2s_assets.ranking.existence import by_programme, can_rise, rises, surely_none
 from s2s_assets.ranking.fits import prepare
 from s2s_assets.ranking.likelihood import as_batch, layout_of, terms_of, used_magnitudes
+from s2s_assets.ranking.problems import components
 from s2s_assets.ranking.refit import Refitter
 from s2s_assets.study import Floats
 from s2s_assets_tests.ranking.cases import CONFIG_BOARD, Row, parts, rows_of_ratings, simulated

@@ -5,7 +5,6 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from s2s_assets.ranking.counts import Problem
 from s2s_assets.ranking.existence import separation
 from s2s_assets.ranking.likelihood import (
     Terms,
@@ -19,6 +18,7 @@ from s2s_assets.ranking.likelihood import (
     used_magnitudes,
 )
 from s2s_assets.ranking.ordinal import all_equal, maximise, surely_rises
+from s2s_assets.ranking.problems import Problem
 from s2s_assets.study import Floats
 from s2s_assets_tests.ranking.cases import Row, parts, rows_of_ratings, simulated
 

@@ -9,7 +9,8 @@ from scipy.optimize import minimize
 
 from s2s_assets.ranking import ELO_PER_STRENGTH
 from s2s_assets.ranking.coding import code_ratings
-from s2s_assets.ranking.counts import Problem, problems, select
+from s2s_assets.ranking.problems import Problem, problems
+from s2s_assets.ranking.selection import select
 from s2s_assets.ranking.sides import flexible_thresholds, order_effect, sided
 from s2s_assets_tests.ranking.cases import CONFIG_BOARD, frame_of, reference_rows, references, simulated
 from s2s_assets_tests.ranking.twin import logistic

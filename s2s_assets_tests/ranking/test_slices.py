@@ -17,10 +17,11 @@ from s2s_assets.ranking import (
 )
 from s2s_assets.ranking.clusters import ClusteredScores
 from s2s_assets.ranking.coding import code_ratings
-from s2s_assets.ranking.counts import problems, select
 from s2s_assets.ranking.diagnostic_records import SliceTest
 from s2s_assets.ranking.ordinal import fit_ordinal
+from s2s_assets.ranking.problems import problems
 from s2s_assets.ranking.sandwich import strength_rows
+from s2s_assets.ranking.selection import select
 from s2s_assets.ranking.slices import SliceScores, slice_test
 from s2s_assets_tests.ranking.cases import frame_of, simulated
 
