@@ -6,13 +6,14 @@ import gzip
 import logging
 from collections.abc import Callable
 from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 import pytest
 
-from s2s_assets.responses import build_responses, collect
+from s2s_assets.responses import Terms, build_responses, collect, request
 from s2s_assets.responses.assets import told
 from s2s_assets.responses.providers.openai_realtime import OpenAIRealtime
 from s2s_assets.responses.records import ExchangeError
@@ -65,13 +66,20 @@ def _assert_clean(folder: Path, said: list[str], records: list[logging.LogRecord
 
 @pytest.mark.parametrize("party", each(p for p in PARTIES if p.adapter != "openai_compatible"))
 def test_no_scenario_leaves_a_key(
-    party: Party, prompts: Prompts, directory_store: StudyStore, tmp_path: Path, caplog: pytest.LogCaptureFixture
+    party: Party,
+    prompts: Prompts,
+    directory_store: StudyStore,
+    tmp_path: Path,
+    caplog: pytest.LogCaptureFixture,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    # the emulators say late things at once, and what never comes is not worth seconds
+    monkeypatch.setattr(request, "Terms", partial(Terms, grace_s=0.1))
     scenarios = sorted(party.emulator.names())  # type: ignore[attr-defined]
     voice = Voice(id="marin", provider_id=party.voice)
     config = make_config(adapter=party.adapter, settings=dict(party.settings), voices=(voice,))
     frame = prompts(directory_store, len(scenarios))
-    unprobed = HURRIED.model_copy(update={"preflight": False, "concurrency": 8})  # some wait for long by the clock
+    unprobed = HURRIED.model_copy(update={"preflight": False, "concurrency": 8})
     with caplog.at_level(logging.DEBUG):
         said = asyncio.run(
             _collect(config, frame, directory_store, tmp_path, party.emulator(scenarios), unprobed)  # type: ignore[arg-type]
