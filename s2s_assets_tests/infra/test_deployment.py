@@ -86,6 +86,17 @@ def test_the_image_copies_files_that_the_build_may_see():
         assert any(Path(path).match(pattern) for pattern in allowed), path
 
 
+def test_the_image_has_the_newest_python_and_amazons_sdk():
+    (image,) = re.findall(r"^FROM python:(\d\.\d+)-", (INFRA / "Dockerfile").read_text(), re.MULTILINE)
+    tested = re.findall(r"Python :: (\d\.\d+)", (ROOT / "pyproject.toml").read_text())
+    assert image == max(tested, key=lambda version: int(version.partition(".")[2]))
+    for packages in ("run", "demo"):
+        lock = (ROOT / f"requirements/{packages}.txt").read_text()
+        marked = re.search(r"^aws-sdk-bedrock-runtime==\S+ ; python_full_version >= '(\S+)'", lock, re.MULTILINE)
+        assert marked is not None, packages
+        assert marked[1] == image
+
+
 def test_one_location_has_one_name_everywhere():
     pyproject = (ROOT / "pyproject.toml").read_text()
     names = {
