@@ -166,8 +166,8 @@ def leaderboard(
         settings=[folder.study.model_dump(mode="json"), None if sealed is None else sealed.release, planted],
         compute=compute,
         checks=leaderboard_checks(folder.study),
-        describe=lambda frame: _describe(
-            frame,
+        describe=lambda table: _describe(
+            table.frame,
             draft_of(store, stage.key),
             home.absolute() / "draft" / "index.html",
             folder.study.analysis.headline_variant,

@@ -15,10 +15,10 @@ _PRIVATE = {"text", "input_transcript", "output_transcript", "thinking", "messag
 _MAX_PNG_BYTES = 30_000
 
 
-def column_schema(frame: pl.DataFrame) -> dg.TableSchema:
+def column_schema(schema: pl.Schema) -> dg.TableSchema:
     """Columns, types and meaning of a table."""
     return dg.TableSchema(
-        columns=[dg.TableColumn(name, str(dtype), COLUMNS.get(name)) for name, dtype in frame.schema.items()]
+        columns=[dg.TableColumn(name, str(dtype), COLUMNS.get(name)) for name, dtype in schema.items()]
     )
 
 

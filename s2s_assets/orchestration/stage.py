@@ -13,7 +13,7 @@ import dagster as dg
 import polars as pl
 
 from s2s_assets.orchestration.metadata import column_schema
-from s2s_assets.storage import StudyStore, Table
+from s2s_assets.storage import Rows, StudyStore, Table
 from s2s_assets.study import digest
 
 Inputs = Mapping[str, Table | Mapping[str, Table]]
@@ -53,15 +53,16 @@ class Stage:
     asset: str
     method_version: str
     inputs: Inputs
-    compute: Callable[[], pl.DataFrame]
+    compute: Callable[[], Rows]
+    """The table, or the query that makes it where it would fill the memory."""
     settings: Any = None
     """Canonical-JSON value of every setting that the result depends on."""
     checks: Sequence[Check] = ()
-    describe: Callable[[pl.DataFrame], Mapping[str, Any]] = field(default=lambda _: {})
-    """Table → metadata for the UI."""
+    describe: Callable[[Table], Mapping[str, Any]] = field(default=lambda _: {})
+    """Stored table → metadata for the UI."""
     partition: str | None = None
     commit: Callable[[pl.DataFrame], pl.DataFrame] = field(default=lambda frame: frame)
-    """Called once the blocking checks have passed, before the table is written; returns what is written."""
+    """Called with a table in memory once the blocking checks have passed; returns what is written."""
     memoize: bool = True
     """False where the result also depends on the outside, such as the records of exchanges."""
 
@@ -88,8 +89,8 @@ def run_stage(context: dg.AssetExecutionContext, store: StudyStore, stage: Stage
         dagster.Failure: a blocking check failed; no table was stored.
     """
     table = stored(store, stage)
-    frame = stage.compute() if table is None else table.frame
-    results = [check.result(frame) for check in stage.checks]
+    rows = stage.compute() if table is None else table.frame
+    results = [check.result(rows.lazy().collect()) for check in stage.checks]
     failed = [r for c, r in zip(stage.checks, results, strict=True) if c.blocking and not r.passed]
     yield from results
     if failed:
@@ -98,21 +99,22 @@ def run_stage(context: dg.AssetExecutionContext, store: StudyStore, stage: Stage
     note = _REUSED
     if table is None:
         head = store.head(stage.asset, stage.partition)
-        table = store.write_table(stage.asset, stage.partition, stage.commit(frame))
+        kept = rows if isinstance(rows, pl.LazyFrame) else stage.commit(rows)
+        table = store.write_table(stage.asset, stage.partition, kept)
         note = _UNCHANGED if table.version == head else "computed"
     if stage.memoize:
         store.remember(stage.asset, stage.partition, stage.key, table.version)
-    context.log.info("%s: %s (%d rows, version %s)", stage.asset, note, table.frame.height, table.version[:12])
+    context.log.info("%s: %s (%d rows, version %s)", stage.asset, note, table.height, table.version[:12])
     yield dg.MaterializeResult(
         value=table,
         data_version=dg.DataVersion(table.version),
         metadata={
             "result": note,
-            **stage.describe(table.frame),
+            **stage.describe(table),
             "method_version": stage.method_version,
             "memo_key": stage.key,
-            "dagster/row_count": table.frame.height,
-            "dagster/column_schema": column_schema(table.frame),
+            "dagster/row_count": table.height,
+            "dagster/column_schema": column_schema(table.schema),
         },
     )
     return table

@@ -125,7 +125,7 @@ def pairing_plan(
         compute=compute,
         checks=plan_checks(cells, withdrawn),
         commit=lambda frame: append_epoch(store, frame, number),
-        describe=lambda frame: _describe(frame, cells, withdrawn),
+        describe=lambda table: _describe(table.frame, cells, withdrawn),
         memoize=False,
     )
     table = yield from run_stage(context, store, stage)

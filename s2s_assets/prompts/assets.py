@@ -118,7 +118,7 @@ def _recorded_stage(
         ],
         compute=lambda: select_takes(measured(), verdicts),
         checks=recorded_checks(folder.scripts),
-        describe=lambda frame: _describe_recorded(frame, folder),
+        describe=lambda table: _describe_recorded(table.frame, folder),
     )
 
 
@@ -163,7 +163,7 @@ def normalized_audio(
         settings=folder.study.audio.model_dump(mode="json"),
         compute=compute,
         checks=normalized_checks(folder.study.audio.target_lufs),
-        describe=lambda frame: _describe_normalized(frame, counts),
+        describe=lambda table: _describe_normalized(table.frame, counts),
     )
     table = yield from run_stage(context, store, stage)
     settle(store, "normalized_audio", None, recorded_level(recorded_prompts.version), table.version)

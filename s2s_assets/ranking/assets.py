@@ -114,7 +114,7 @@ def bt_fits(
             fit_boards(counting, specs, folder.study.families, dropped_raters(rater_quality.frame))
         ),
         checks=fits_checks(folder.study.analysis.headline_variant),
-        describe=_describe_fits,
+        describe=lambda table: _describe_fits(table.frame),
     )
     yield from run_stage(context, study.store(folder.study), stage)
 
@@ -158,6 +158,6 @@ def bootstrap_cis(
         settings=[folder.study.families, analysis.resamples, folder.study.study, DIAGNOSTICS_VERSION],
         compute=compute,
         checks=cis_checks(),
-        describe=_describe_cis,
+        describe=lambda table: _describe_cis(table.frame),
     )
     yield from run_stage(context, study.store(folder.study), stage)

@@ -175,20 +175,22 @@ def rating_tasks(
     settle(store, "rating_tasks", None, tasks_level(pairing_plan.version, heard_versions), table.version)
 
 
-def _describe_ratings(frame: pl.DataFrame, version: str) -> dict[str, Any]:
-    counted = frame.filter(pl.col("excluded_by").is_null())
-    by_rubric = counted.group_by("rubric").agg(
+def _describe_ratings(table: Table, version: str) -> dict[str, Any]:
+    counted = table.scan().filter(pl.col("excluded_by").is_null())
+    measures = (
         pl.len().alias("answers"),
         pl.col("rater").n_unique().alias("raters"),
         pl.col("score").mean().round(3).alias("mean"),
     )
+    whole, by_rubric = counted.select(measures), counted.group_by("rubric").agg(measures).sort("rubric")
+    answers, raters, _ = whole.collect().row(0)
     return {
         "settled_version": version,
-        "answers": counted.height,
-        "excluded": frame.height - counted.height,
-        "raters": counted["rater"].n_unique(),
-        "simulated": bool(frame["simulated"].any()),
-        "by_rubric": markdown_table(by_rubric.sort("rubric").to_dicts(), ["rubric", "answers", "raters", "mean"]),
+        "answers": answers,
+        "excluded": table.height - answers,
+        "raters": raters,
+        "simulated": bool(table.scan().select(pl.col("simulated").any()).collect().item()),
+        "by_rubric": markdown_table(by_rubric.collect().to_dicts(), ["rubric", "answers", "raters", "mean"]),
     }
 
 
@@ -205,14 +207,14 @@ def ratings(
     found = settled_version(database, now, settle_s, min_new=1, max_age_s=0.0)
     at = found or Settled("", now - timedelta(seconds=settle_s), 0)
     taken = snapshot(database, at, folder.scripts, [str(c.key) for c in folder.study.configs])
-    if taken.frame.is_empty():
+    if not taken.answers:
         context.log.warning("ratings: no settled answers yet; the fits will fail until people have rated")
     stage = Stage(
         asset="ratings",
         method_version=SNAPSHOT_VERSION,
         inputs={"pairing_plan": pairing_plan},
-        compute=lambda: taken.frame,
-        describe=lambda frame: _describe_ratings(frame, taken.version),
+        compute=lambda: taken.rows,
+        describe=lambda table: _describe_ratings(table, taken.version),
         memoize=False,
     )
     table = yield from run_stage(context, store, stage)
@@ -257,6 +259,6 @@ def rater_quality(
         settings=[rules.model_dump(mode="json"), controls.rows(), heard.rows()],
         compute=lambda: rater_quality_table(ratings.scan(), rules, controls, heard),
         checks=quality_checks(),
-        describe=_describe_quality,
+        describe=lambda table: _describe_quality(table.frame),
     )
     yield from run_stage(context, study.store(study.folder().study), stage)

@@ -13,19 +13,17 @@ from pathlib import Path
 from typing import Any
 
 import polars as pl
-from polars.io.plugins import register_io_source
 
 from s2s_assets.ratings.others import EXPORTED, OtherColumns
 from s2s_assets.ratings.replies import mos_table
-from s2s_assets.ratings.snapshot import FullAnswers
+from s2s_assets.ratings.snapshot import FullAnswers, slices
 from s2s_assets.ratings.store import RatingsStore
 from s2s_assets.ratings.stored import StoredAnswers, stored_answers
-from s2s_assets.storage import guarded
+from s2s_assets.storage import guarded, in_pieces
 from s2s_assets.study import RatingsError, Script
 
 FORMS = (".csv", ".jsonl", ".parquet")
 _NEGATIVE = r"^-\d+(\.\d+)?([eE][+-]?\d+)?$"
-_AT_ONCE = 50_000
 
 
 def export_ratings(store: RatingsStore, path: Path, scripts: Sequence[Script], now: datetime) -> int:
@@ -81,8 +79,7 @@ class _Export:
         self._others = OtherColumns(stored.answers["extra"], [self._attributes[k] for k in present], EXPORTED)
 
     def __iter__(self) -> Iterator[pl.DataFrame]:
-        for start in range(0, max(1, self._stored.answers.height), _AT_ONCE):
-            some = self._stored.answers.slice(start, _AT_ONCE)
+        for some in slices(self._stored.answers):
             attributes = [self._attributes[k] for k in some["rater_row"]]
             rows = self._full.rows(some).select(EXPORTED)
             yield rows.hstack(self._others.of(some["extra"], attributes))
@@ -100,12 +97,7 @@ def _replace(parts: Iterable[pl.DataFrame], path: Path, form: str) -> None:
 
 
 def _write_parquet(parts: Iterable[pl.DataFrame], path: Path) -> None:
-    def source(
-        _columns: list[str] | None, _predicate: pl.Expr | None, _rows: int | None, _size: int | None
-    ) -> Iterator[pl.DataFrame]:
-        return iter(parts)
-
-    register_io_source(source, schema=next(iter(parts)).schema).sink_parquet(path)
+    in_pieces(next(iter(parts)).schema, lambda: iter(parts)).sink_parquet(path)
 
 
 def _write_text(parts: Iterable[pl.DataFrame], path: Path, form: str) -> None:

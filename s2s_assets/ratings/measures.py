@@ -1,15 +1,18 @@
 """One row of `rater_quality`, and the answers in the form that its measures are computed from."""
 
+from collections.abc import Mapping
 from typing import Any, Literal, NamedTuple
 
 import polars as pl
 
 from s2s_assets.ratings.agreement import Interval
+from s2s_assets.ratings.reorder import reorder
 
 Scope = Literal["study", "rubric", "questions", "rater", "rating"]
 Effect = Literal["report", "drop"]
 ALL = "all"
 TASK = ("rater", "unit")
+_AT_ONCE = 100_000
 
 
 class Measure(NamedTuple):
@@ -48,25 +51,36 @@ def counting_answers(ratings: pl.DataFrame | pl.LazyFrame) -> pl.DataFrame:
     the names would take most of the memory. `named_alike` brings another frame's names to the same form.
     """
     ratings = ratings.lazy()
+    columns = {**_enumerated(ratings), **_numbers(ratings)}
+    rows = int(ratings.select(pl.len()).collect().item())
+    # so that whole columns of text are never in memory together
+    slices = (ratings.slice(start, _AT_ONCE) for start in range(0, max(rows, 1), _AT_ONCE))
+    answers = pl.concat([_counting(some, columns).collect() for some in slices]).with_columns(unit=_unit())
+    keys = ("rater", "unit", "rubric", "submitted_at", "rating_id")
+    order = answers.select(pl.arg_sort_by(*keys, nulls_last=True)).to_series()
+    answers.drop_in_place("submitted_at")
+    reorder(answers, order)
+    # told of the order, sums by rater keep it: the same answers give the same bits
+    answers = answers.with_columns(pl.col("rater").set_sorted())
+    return answers.with_columns(repeat=_repeat("rater", "unit", "rubric"))
+
+
+def _counting(ratings: pl.LazyFrame, columns: Mapping[str, pl.Expr]) -> pl.LazyFrame:
+    """Of some ratings those that count, in the columns that each row gives by itself."""
     turned, known = pl.col("low") != pl.col("config_a"), pl.col("first").is_in(["a", "b"])
     screen = pl.when(pl.col("first") == "a").then(-pl.col("score")).when(pl.col("first") == "b").then("score")
-    counted = (
+    return (
         ratings.filter(pl.col("excluded_by").is_null())
-        .select("rating_id", "score", "first", "submitted_at", **_enumerated(ratings), **_numbers(ratings))
+        .select("rating_id", "score", "first", "submitted_at", **columns)
         .with_columns(low=pl.min_horizontal("config_a", "config_b"), high=pl.max_horizontal("config_a", "config_b"))
         .with_columns(
             signed=pl.when(turned).then(-pl.col("score")).otherwise("score").cast(pl.Int64),
             screen=screen,
             first_low=pl.when(known).then((pl.col("first") == "a") != turned),
             towards_a=pl.col("score").cast(pl.Int64),
-            unit=_unit(),
         )
         .drop("score", "first", "config_a", "config_b")
     )
-    # read in pieces: whole columns of text are never in memory together
-    answers = counted.collect(engine="streaming")
-    answers = answers.sort("rater", "unit", "rubric", "submitted_at", "rating_id", nulls_last=True).drop("submitted_at")
-    return answers.with_columns(repeat=_repeat("rater", "unit", "rubric"))
 
 
 def named_alike(frame: pl.DataFrame, answers: pl.DataFrame, **columns: str) -> pl.DataFrame:

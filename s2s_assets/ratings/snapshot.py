@@ -4,7 +4,7 @@ The version in the result is computed from the answers that were read. It equals
 landed late in between; then it is that newer version, which is what the table holds.
 """
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -13,11 +13,13 @@ import polars as pl
 from s2s_assets.ratings.settled import Settled
 from s2s_assets.ratings.store import RatingsStore
 from s2s_assets.ratings.stored import LATE, StoredAnswers, stored_answers
+from s2s_assets.storage import in_pieces
 from s2s_assets.study import Script
 
 UNKNOWN_CONFIG = "unknown_config"
 EXCLUSION_RULES = (LATE, UNKNOWN_CONFIG)
 """Values of `excluded_by` that are rules; any other is the author of an exclusion."""
+_AT_ONCE = 50_000
 _EXCLUDED = ("excluded_by", "excluded_reason")
 _LATE_REASON = "the lease had run out and the slot was given to another rater"
 RATINGS = pl.Schema(
@@ -55,7 +57,15 @@ class Snapshot:
 
     version: str
     watermark: datetime
-    frame: pl.DataFrame
+    answers: int
+    """Number of rows."""
+    rows: pl.LazyFrame
+    """The table as a query: written out in full, millions of answers are some at a time."""
+
+    @property
+    def frame(self) -> pl.DataFrame:
+        """The whole table in memory."""
+        return self.rows.collect()
 
 
 def snapshot(
@@ -71,9 +81,14 @@ def snapshot(
         configs: Config keys of the study; answers about any other are marked as excluded. None knows them all.
     """
     stored = stored_answers(store, settled.watermark)
-    version, full, narrow = stored.version, FullAnswers(stored, scripts, configs), [stored.answers]
-    del stored  # of millions of answers nobody keeps the narrow ones while they are written out in full
-    return Snapshot(version, settled.watermark, full.rows(narrow.pop()))
+    answers, full = stored.answers, FullAnswers(stored, scripts, configs)
+    rows = in_pieces(RATINGS, lambda: (full.rows(some) for some in slices(answers)))
+    return Snapshot(stored.version, settled.watermark, answers.height, rows)
+
+
+def slices(answers: pl.DataFrame) -> Iterator[pl.DataFrame]:
+    """Stored answers, as many at a time as are written out at once; an empty slice where there are none."""
+    return (answers.slice(start, _AT_ONCE) for start in range(0, max(1, answers.height), _AT_ONCE))
 
 
 class FullAnswers:

@@ -28,6 +28,7 @@ from sqlalchemy import (
     type_coerce,
 )
 
+from s2s_assets.ratings.reorder import reorder
 from s2s_assets.ratings.schema import UtcTime, answer, assignment, media, pair, rater
 from s2s_assets.ratings.settled import HALF, exclusions_at, version_of
 from s2s_assets.ratings.store import RatingsStore
@@ -96,11 +97,8 @@ def stored_answers(store: RatingsStore, watermark: datetime, *, extra: bool = Fa
     answers = pl.concat([nothing, *parts])
     del parts
     version = version_of(answers.height, low, high, exclusions)
-    order, sorted_columns = answers["rating_id"].arg_sort(), []
-    for name in answers.columns:  # one by one, so that never all columns are there twice
-        sorted_columns.append(answers[name].gather(order))
-        answers = answers.drop(name)
-    return StoredAnswers(version, pl.DataFrame(sorted_columns), pairs, raters, exclusions)
+    reorder(answers, answers["rating_id"].arg_sort())
+    return StoredAnswers(version, answers, pairs, raters, exclusions)
 
 
 def _narrow(page: pl.DataFrame, pairs: pl.Series, raters: pl.Series, late: pl.Series) -> pl.DataFrame:

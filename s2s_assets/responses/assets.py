@@ -145,7 +145,7 @@ def responses(
         inputs={"normalized_audio": normalized_audio},
         compute=lambda: build_responses(config, prompts, store),
         checks=[coverage(exchange.fail_on_error, counts.stopped), retried_share()],
-        describe=lambda frame: _describe_responses(frame, counts),
+        describe=lambda table: _describe_responses(table.frame, counts),
         partition=context.partition_key,
         memoize=False,
     )
@@ -208,7 +208,7 @@ def response_audio(
         settings=target.model_dump(mode="json"),
         compute=compute,
         checks=audio_checks,
-        describe=lambda frame: _describe_audio(frame, responses.frame, counts),
+        describe=lambda table: _describe_audio(table.frame, responses.frame, counts),
         partition=key,
     )
     table = yield from run_stage(context, store, stage)

@@ -84,6 +84,6 @@ def rubric_clusters(
         ],
         compute=compute,
         checks=cluster_checks(),
-        describe=_describe,
+        describe=lambda table: _describe(table.frame),
     )
     yield from run_stage(context, study.store(folder.study), stage)

@@ -16,17 +16,19 @@ Beside the study's folder lies `identity.json`: the study that the store belongs
 from s2s_assets.storage.blobs import BlobStore, content_type
 from s2s_assets.storage.database import open_engine, reading
 from s2s_assets.storage.opening import open_store
-from s2s_assets.storage.parquet import from_parquet, to_parquet
+from s2s_assets.storage.parquet import Rows, from_parquet, in_pieces, to_parquet
 from s2s_assets.storage.spreadsheet import guarded, unguarded
 from s2s_assets.storage.tables import StudyStore, Table
 
 __all__ = [
     "BlobStore",
+    "Rows",
     "StudyStore",
     "Table",
     "content_type",
     "from_parquet",
     "guarded",
+    "in_pieces",
     "open_engine",
     "open_store",
     "reading",

@@ -16,7 +16,7 @@ from typing import Any
 import polars as pl
 
 from s2s_assets.storage.blobs import BlobStore, check_key, content_type
-from s2s_assets.storage.parquet import from_parquet, to_parquet
+from s2s_assets.storage.parquet import Rows, from_parquet, to_parquet
 from s2s_assets.study import (
     ConfigKey,
     IdentityError,
@@ -36,7 +36,7 @@ _VERSION = re.compile(r"[0-9a-f]{64}")
 
 @dataclass(frozen=True)
 class Table:
-    """A stored frame: its Parquet bytes and their hash."""
+    """A stored table: its Parquet bytes and their hash."""
 
     version: str
     data: bytes = field(repr=False)
@@ -53,6 +53,16 @@ class Table:
     def scan(self) -> pl.LazyFrame:
         """The frame as a query, which reads no more than it needs."""
         return pl.scan_parquet(io.BytesIO(self.data))
+
+    @cached_property
+    def schema(self) -> pl.Schema:
+        """Names and types of the columns; nothing else is read."""
+        return self.scan().collect_schema()
+
+    @cached_property
+    def height(self) -> int:
+        """Number of rows; nothing else is read."""
+        return int(self.scan().select(pl.len()).collect().item())
 
 
 class StudyStore:
@@ -98,15 +108,16 @@ class StudyStore:
         """
         return self._verified(self._blob_key(ref), ref.partition(".")[0])
 
-    def write_table(self, asset: str, partition: str | None, frame: pl.DataFrame) -> Table:
-        """Store a frame; the HEAD is not moved. An equal frame has the same version and is stored once.
+    def write_table(self, asset: str, partition: str | None, rows: Rows) -> Table:
+        """Store a table; the HEAD is not moved. Equal rows have the same version and are stored once.
 
         Raises:
             StoreError: a column that Parquet cannot hold.
         """
-        data = to_parquet(frame)
+        data = to_parquet(rows)
         table = Table(sha256_hex(data), data)
-        vars(table)["frame"] = frame  # it need not be read back
+        if isinstance(rows, pl.DataFrame):
+            vars(table)["frame"] = rows  # it need not be read back
         self._put(self._table_key(asset, partition, table.version), data)
         return table
 

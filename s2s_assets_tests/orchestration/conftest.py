@@ -93,7 +93,9 @@ class Toy:
         def double(context: dg.AssetExecutionContext, study: StudyResource, total: Table):
             toy.after_step("double starts")
             store = study.store(study.folder().study)
-            stage = Stage("double", "1", {"total": total}, lambda: toy.compute("double", 2 * total.frame["n"].item()))
+            stage = Stage(
+                "double", "1", {"total": total}, lambda: toy.compute("double", 2 * total.frame["n"].item()).lazy()
+            )
             yield from run_stage(context, store, stage)
 
         self.definitions = dg.Definitions(

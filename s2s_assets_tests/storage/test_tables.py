@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from polars.testing import assert_frame_equal
 
-from s2s_assets.storage import StudyStore, from_parquet, to_parquet
+from s2s_assets.storage import StudyStore, from_parquet, in_pieces, to_parquet
 from s2s_assets.study import ConfigKeyError, IdentityError, ObjectNotFoundError, StoreError
 
 KEY = "gpt-rt|alloy|low"
@@ -185,10 +185,44 @@ def test_equal_frames_give_equal_bytes_whatever_pieces_they_were_made_of(rows: l
     schema = {"n": pl.Int64, "x": pl.Float64, "s": pl.String, "l": pl.List(pl.Int64)}
     frame = pl.DataFrame(rows, schema=schema)
     ends = [0, *sorted(min(cut, len(rows)) for cut in cuts), len(rows)]
-    pieces = pl.concat([frame[a:b] for a, b in itertools.pairwise(ends)], rechunk=False)
+    parts = [frame[a:b] for a, b in itertools.pairwise(ends)]
+    pieces, query = pl.concat(parts, rechunk=False), in_pieces(frame.schema, lambda: iter(parts))
     inside = pl.concat([frame, frame, frame])[len(rows) : 2 * len(rows)]
-    assert to_parquet(pieces) == to_parquet(inside) == to_parquet(frame)
+    assert to_parquet(pieces) == to_parquet(query) == to_parquet(inside) == to_parquet(frame)
     assert_frame_equal(from_parquet(to_parquet(frame)), frame)
+
+
+def test_a_table_of_several_row_groups_has_the_same_bytes_made_in_pieces():
+    frame = pl.DataFrame({"n": range(250_001)}).with_columns(s=(pl.col("n") % 7).cast(pl.String))
+    query = in_pieces(frame.schema, lambda: frame.iter_slices(30_000))
+    assert to_parquet(query) == to_parquet(frame)
+
+
+def test_a_query_made_in_pieces_can_be_asked_for_a_part_and_asked_twice():
+    frame = pl.DataFrame({"n": range(100)}).with_columns(s=(pl.col("n") % 7).cast(pl.String))
+    query = in_pieces(frame.schema, lambda: frame.iter_slices(9))
+    for asked in (
+        lambda f: f,
+        lambda f: f.head(20),
+        lambda f: f.filter(pl.col("s") == "3").select("n"),
+        lambda f: f.slice(8, 4),
+    ):
+        for _ in range(2):
+            assert_frame_equal(asked(query).collect(), asked(frame))
+    assert query.select(pl.len()).collect().item() == 100
+
+
+def test_a_query_that_parquet_cannot_hold_is_refused():
+    frame = pl.DataFrame({"x": [object()]}, schema={"x": pl.Object})
+    with pytest.raises(StoreError, match="cannot be written as Parquet"):
+        to_parquet(in_pieces(frame.schema, lambda: iter([frame])))
+
+
+def test_a_table_tells_its_size_and_columns_however_it_was_written(store):
+    for rows in (FRAME, in_pieces(FRAME.schema, lambda: FRAME.iter_slices(1))):
+        table = store.write_table("ratings", None, rows)
+        assert (table.height, table.schema) == (FRAME.height, FRAME.schema)
+        assert_frame_equal(table.frame, FRAME)
 
 
 def test_a_sorted_frame_has_the_bytes_of_one_that_happens_to_be_in_order():
