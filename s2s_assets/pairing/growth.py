@@ -9,6 +9,8 @@ that came late. With r the share of shared prompts on which two configs are a pa
 config on its prompt; fractions are carried from prompt to prompt, and it gets at least one. Opponents are those that
 fall furthest short of r times the prompts shared with it, then those met least in this stratum, then at random. Where
 all configs are on all prompts this keeps a new config's meetings within one of each other, at the rate of old pairs.
+A newcomer that takes the place of a response collected anew need not meet the same opponents, and the old pairs may have
+been all that held the prompt's graph together: where it is then in parts, pairs between them follow.
 """
 
 import numpy as np
@@ -34,7 +36,7 @@ def _healing_pair(state: PlanState, prompt: int, surplus: Floats, rng: np.random
     """The pair that the prompt needs most: between parts first, then between two that are owed one; None at the end."""
     cells = np.flatnonzero(state.planned[prompt])
     i, j = (cells[k] for k in np.triu_indices(len(cells), 1))
-    parts = connected_components(coo_array(state.met[prompt]), directed=False)[1]
+    parts = _parts(state, prompt)
     owed = (state.owed[prompt] > 0).astype(np.int64)
     apart = np.not_equal(parts[i], parts[j])
     both = owed[i] + owed[j]
@@ -53,6 +55,8 @@ def attach_newcomers(state: PlanState, units: int, rng: np.random.Generator) -> 
     for config in rng.permutation(np.flatnonzero(fresh.any(axis=0))).tolist():
         prompts = prompt_order(state, np.flatnonzero(fresh[:, config]), rng)
         _attach_config(state, config, prompts, rate, units, rng)
+    for prompt in np.flatnonzero(fresh.any(axis=1)).tolist():
+        _join_parts(state, prompt, rng)
 
 
 def _attach_config(
@@ -76,6 +80,30 @@ def _attach_config(
         local[picked] += 1
         owed -= len(picked) if rate else 2 * units
         _seat(state, prompt, config, picked.tolist(), rng)
+
+
+def _join_parts(state: PlanState, prompt: int, rng: np.random.Generator) -> None:
+    while (pair := _pair_between_parts(state, prompt, rng)) is not None:
+        _seat(state, prompt, pair[0], [pair[1]], rng)
+
+
+def _pair_between_parts(state: PlanState, prompt: int, rng: np.random.Generator) -> tuple[int, int] | None:
+    """Of the configs in different parts of the prompt's graph the two that have met least; None where it is one."""
+    cells = np.flatnonzero(state.planned[prompt])
+    i, j = (cells[k] for k in np.triu_indices(len(cells), 1))
+    parts = _parts(state, prompt)
+    apart = np.flatnonzero(parts[i] != parts[j])
+    if not len(apart):
+        return None
+    i, j = i[apart], j[apart]
+    surplus = state.met_counts() - state.rate() * state.shared_counts()
+    best = np.lexsort((rng.random(len(apart)), np.round(surplus[i, j], 9)))[0]
+    return int(i[best]), int(j[best])
+
+
+def _parts(state: PlanState, prompt: int) -> Ints:
+    """(n,) number of the connected part of the prompt's graph that each config is in."""
+    return np.asarray(connected_components(coo_array(state.met[prompt]), directed=False)[1], np.int64)
 
 
 def _seat(state: PlanState, prompt: int, config: int, opponents: list[int], rng: np.random.Generator) -> None:

@@ -2,7 +2,7 @@ from collections import Counter
 
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from s2s_assets.pairing import next_epoch, plan_quality
@@ -162,6 +162,9 @@ def succeeded(plan, cells, old):
 
 
 @given(absent=st.sets(st.tuples(st.integers(0, 5), st.integers(0, 5)), max_size=12), events=events)
+@example(
+    absent={(0, 4), (1, 4)}, events=[("anew", 0, 0), ("anew", 0, 3)]
+)  # the second one's old pairs held parts together
 @settings(max_examples=40, deadline=None)
 def test_whatever_happens_old_rows_stay_and_every_prompt_is_connected(twin, absent, events):
     n, prompts, gone, old, turns = 5, 4, set(), set(), Counter()
