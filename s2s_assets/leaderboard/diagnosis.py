@@ -5,6 +5,7 @@ The page names no rater and no prompt, only what they weigh; the terminal shows 
 
 from collections.abc import Callable, Sequence
 
+from s2s_assets.leaderboard.cross_checks import ENGINES
 from s2s_assets.leaderboard.layout import Cell, Head, Table
 from s2s_assets.leaderboard.numbers import MISSING, counted, fixed, interval, signed
 from s2s_assets.ranking import Diagnostics, Removal
@@ -94,10 +95,9 @@ def misfit_table(found: Diagnostics, caption: str, name: Name) -> Table:
 
 def order_table(found: Diagnostics, caption: str, name: Name) -> Table:
     """Pairs that another engine orders the other way."""
-    engines = {"massey": "Massey", "partial_margin_bt": "Partial-margin BT"}
     heads = (Head("Ahead", "name"), Head("Behind", "name"), Head("Difference"), Head("Turned round by", "text"))
     rows = tuple(
-        (Cell(name(d.ahead)), Cell(name(d.behind)), _real(d.difference, 1, signed), Cell(engines[d.engine]))
+        (Cell(name(d.ahead)), Cell(name(d.behind)), _real(d.difference, 1, signed), Cell(ENGINES[d.engine]))
         for d in found.order_differences
     )
     return Table("order-differences", caption, heads, rows)

@@ -6,7 +6,7 @@ than two runs tagged with that wanted version have failed. There is no `run_key`
 lands while a run is going moves the wanted version, so the next tick after that run asks once more.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import dagster as dg
@@ -63,18 +63,29 @@ def is_settled(store: StudyStore, asset: str, partition: str | None, wanted: str
     return head is not None and store.memo(asset, partition, f"level {wanted} {head}") is not None
 
 
+def is_being_made(instance: dg.DagsterInstance, asset: str, job: str) -> bool:
+    """Whether a run that makes an asset, of the job or by its own selection, is queued or not yet at its end."""
+    return any(_makes(run, asset, job) for run in _unfinished(instance))
+
+
+def _unfinished(instance: dg.DagsterInstance) -> Sequence[DagsterRun]:
+    return instance.get_runs(filters=RunsFilter(statuses=_UNFINISHED))
+
+
+def _makes(run: DagsterRun, asset: str, job: str) -> bool:
+    return dg.AssetKey(asset) in run.asset_selection if run.asset_selection else run.job_name == job
+
+
 def _brings_about(run: DagsterRun, level: Level) -> bool:
     if run.tags.get(LEVEL_TAG) == level.name:
         return True
     if level.partition is not None and run.tags.get("dagster/partition") != level.partition:
         return False
-    selection = run.asset_selection
-    return run.job_name == level.job if selection is None else dg.AssetKey(level.asset) in selection
+    return _makes(run, level.asset, level.job)
 
 
 def _under_way(instance: dg.DagsterInstance, level: Level) -> DagsterRun | None:
-    runs = instance.get_runs(filters=RunsFilter(statuses=_UNFINISHED))
-    return next((r for r in runs if _brings_about(r, level)), None)
+    return next((run for run in _unfinished(instance) if _brings_about(run, level)), None)
 
 
 def _failures(instance: dg.DagsterInstance, level: Level) -> int:

@@ -3,23 +3,23 @@
 from concurrent.futures import ThreadPoolExecutor
 
 import dagster as dg
-from dagster import DagsterRunStatus, RunsFilter
 
-from s2s_assets.orchestration import SENSOR_INTERVAL_S, Level, StudyResource, Withdrawals, is_settled, reconcile
+from s2s_assets.orchestration import (
+    SENSOR_INTERVAL_S,
+    Level,
+    StudyResource,
+    Withdrawals,
+    is_being_made,
+    is_settled,
+    reconcile,
+)
 from s2s_assets.pairing import plan_level, playable_cells, tasks_level, waiting_for
 from s2s_assets.pairing.assets import stored_plan
 from s2s_assets.storage import StudyStore
 from s2s_assets.study import Study, plural
 
 READERS = 8
-_BUSY = [DagsterRunStatus.QUEUED, DagsterRunStatus.NOT_STARTED, DagsterRunStatus.STARTING, DagsterRunStatus.STARTED]
-
-
-def collecting(instance: dg.DagsterInstance) -> bool:
-    """Whether a run that makes responses is queued or running."""
-    responses = dg.AssetKey("responses")
-    runs = instance.get_runs(filters=RunsFilter(statuses=_BUSY))
-    return any(responses in r.asset_selection if r.asset_selection else r.job_name == "collect" for r in runs)
+"""Tables read at once: each is a round trip where the store is far."""
 
 
 def wanted_plan(study: Study, store: StudyStore, withdrawn: frozenset[str]) -> str | None:
@@ -60,7 +60,7 @@ def cells_to_plan(
     folder = study.folder()
     study.claim(context.instance, folder.study)
     store, withdrawn = study.store(folder.study), withdrawals.responses()
-    if collecting(context.instance):
+    if is_being_made(context.instance, "responses", job="collect"):
         return dg.SkipReason("a run that makes responses is under way")
     active = [str(c.key) for c in folder.study.active_configs]
     waiting = waiting_for(active, set(store.heads("response_audio")), folder.study.pairing.without)

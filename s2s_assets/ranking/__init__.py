@@ -12,10 +12,10 @@ from s2s_assets.ranking.boards import (
     with_cleaning,
 )
 from s2s_assets.ranking.bootstrap import bootstrap_boards
-from s2s_assets.ranking.crosschecks import EXPECTED_SPEARMAN
+from s2s_assets.ranking.crosschecks import ENGINES, EXPECTED_SPEARMAN
 from s2s_assets.ranking.diagnose import DIAGNOSTICS_VERSION, diagnose_boards, within_models
 from s2s_assets.ranking.diagnostic_records import Diagnostics, Removal
-from s2s_assets.ranking.disagreement import ENGINES, cross_check_reason, disagreement
+from s2s_assets.ranking.disagreement import cross_check_reason, disagreement
 from s2s_assets.ranking.elo import ANCHOR_ELO, ELO_PER_STRENGTH, to_elo
 from s2s_assets.ranking.fits import fit_boards, fit_strengths
 from s2s_assets.ranking.frames import (

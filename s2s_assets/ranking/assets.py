@@ -157,7 +157,7 @@ def bootstrap_cis(
         inputs={"ratings": ratings, "rater_quality": rater_quality, "bt_fits": bt_fits},
         settings=[folder.study.families, analysis.resamples, folder.study.study, DIAGNOSTICS_VERSION],
         compute=compute,
-        checks=cis_checks(),
+        checks=cis_checks(analysis.headline_variant),
         describe=lambda table: _describe_cis(table.frame),
     )
     yield from run_stage(context, study.store(folder.study), stage)

@@ -6,9 +6,9 @@ import dagster as dg
 import polars as pl
 
 from s2s_assets.orchestration import Check
-from s2s_assets.ranking import EXPECTED_SPEARMAN, adaptive_votes, headline_rows
+from s2s_assets.ranking import EXPECTED_SPEARMAN, FitSpec, adaptive_votes, headline_rows
 from s2s_assets.ranking.intervals import VALID_SHARE
-from s2s_assets.study import MAX_ADAPTIVE_SHARE, OVERALL, Variant, percent
+from s2s_assets.study import MAX_ADAPTIVE_SHARE, Variant, percent
 
 FITS_SPECS = [
     dg.AssetCheckSpec(
@@ -63,13 +63,13 @@ def fits_checks(variant: Variant) -> list[Check]:
     ]
 
 
-def cis_checks() -> list[Check]:
+def cis_checks(variant: Variant) -> list[Check]:
     """Checks of `bootstrap_cis`."""
+    headline = FitSpec(variant=variant).fit
 
     def few_lost(frame: pl.DataFrame) -> tuple[bool, str, dict[str, Any]]:
-        valid = (
-            frame.filter(pl.col("fit").str.starts_with(f"{OVERALL}/model/all/")).explode("entities").unnest("entities")
-        )
+        of_headline = (pl.col("fit") == headline) | pl.col("fit").str.starts_with(f"{headline}/")  # or its components
+        valid = frame.filter(of_headline).explode("entities").unnest("entities")
         shares = (
             valid.filter(pl.col("resamples") > 0).select(pl.col("valid_resamples") / pl.col("resamples")).to_series()
         )

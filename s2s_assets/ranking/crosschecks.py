@@ -21,6 +21,8 @@ from s2s_assets.ranking.ranks import DECIMALS
 from s2s_assets.ranking.records import BoardFit
 from s2s_assets.study import Bools, Floats
 
+ENGINES = {"massey": "Massey", "partial_margin_bt": "partial-margin BT"}
+"""Columns of the engines' strengths, and the engines' names for people."""
 EXPECTED_SPEARMAN = 0.99
 """Correlation with the ordinal fit that either engine is expected to reach; many close entities lower it."""
 _ROUNDING = 1e-9
@@ -84,7 +86,7 @@ def _centred_ranks(values: Floats, counted: Bools) -> Floats:
 def order_differences(fit: BoardFit) -> tuple[OrderDifference, ...]:
     """Pairs that another engine orders otherwise than the ordinal fit, those farthest apart in it first."""
     found = []
-    for engine in ("massey", "partial_margin_bt"):
+    for engine in ENGINES:
         known = [(e.entity, e.strength, getattr(e, engine)) for e in fit.entities if e.strength is not None]
         known = [k for k in known if k[2] is not None]
         for i, (ahead, strength, other) in enumerate(known):  # by rank

@@ -7,13 +7,11 @@ pairs that are told apart (`simultaneous.py`): then the ranking hangs on the eng
 
 from collections.abc import Callable, Mapping, Sequence
 
-from s2s_assets.ranking.crosschecks import EXPECTED_SPEARMAN, order_differences
+from s2s_assets.ranking.crosschecks import ENGINES, EXPECTED_SPEARMAN, order_differences
 from s2s_assets.ranking.diagnostic_records import OrderDifference
 from s2s_assets.ranking.records import BoardFit, BoardIntervals
 from s2s_assets.study import plural
 
-ENGINES = {"massey": "Massey", "partial_margin_bt": "partial-margin BT"}
-"""Names of the engines for people."""
 _NAMED = 3
 """Pairs that are named."""
 Ends = tuple[float | None, float | None]

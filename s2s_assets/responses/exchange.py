@@ -17,7 +17,7 @@ from dataclasses import replace
 from s2s_assets.audio import SILENCE_DBFS, from_pcm16, loudest_frame_dbfs
 from s2s_assets.responses.limits import ProviderLimits
 from s2s_assets.responses.providers import adapter
-from s2s_assets.responses.providers.base import Adapter
+from s2s_assets.responses.providers.base import ODD_EVENT, Adapter
 from s2s_assets.responses.recorder import Recorder
 from s2s_assets.responses.records import ExchangeError, Outcome, Prompt, Request
 from s2s_assets.responses.redact import Redactor
@@ -42,8 +42,7 @@ async def exchange(request: Request, prompt: Prompt, limits: ProviderLimits | No
         await protocol.run(prompt)
     except ExchangeError as error:
         failure = error
-    except (ArithmeticError, AttributeError, LookupError, OSError, TypeError, ValueError) as error:
-        # an event of a shape that the adapter did not expect must not take the other prompts down with it
+    except ODD_EVENT as error:  # must not take the other prompts down with it
         failure = ExchangeError(
             "runner_error", type(error).__name__, f"{type(error).__name__}: {error}", origin="runner"
         )

@@ -8,6 +8,7 @@ unknown model ends the collection. What may pass (time-outs, limits, broken conn
 
 from s2s_assets.responses.limits import ProviderLimits
 from s2s_assets.responses.providers import adapter
+from s2s_assets.responses.providers.base import ODD_EVENT
 from s2s_assets.responses.recorder import Recorder
 from s2s_assets.responses.records import ExchangeError, Request
 from s2s_assets.responses.redact import Redactor
@@ -44,7 +45,6 @@ async def _complaint(request: Request, limits: ProviderLimits | None) -> str | N
         stage = f" at stage {failure.stage}" if failure.stage else ""
         said = f"{where} refuses it{stage}: {failure.code}: {failure.message.removesuffix('.')}"
         return Redactor(request.keys.values()).text(said)
-    except (ArithmeticError, AttributeError, LookupError, OSError, TypeError, ValueError):
-        # an event of an odd shape is the exchanges' to report
+    except ODD_EVENT:  # the exchanges' to report
         return None
     return None

@@ -5,7 +5,17 @@ import pytest
 from dagster import DagsterRunStatus
 from dagster._core.remote_origin import RegisteredCodeLocationOrigin, RemoteJobOrigin, RemoteRepositoryOrigin
 
-from s2s_assets.orchestration import LEVEL_TAG, WANTED_TAG, Driver, Level, StudyResource, is_settled, reconcile, settle
+from s2s_assets.orchestration import (
+    LEVEL_TAG,
+    WANTED_TAG,
+    Driver,
+    Level,
+    StudyResource,
+    is_being_made,
+    is_settled,
+    reconcile,
+    settle,
+)
 
 
 def level(wanted="v1", stored=False, name="sum", partition=None):
@@ -55,6 +65,18 @@ def test_a_run_of_another_partition_or_asset_does_not(instance):
     a_run(instance, DagsterRunStatus.STARTED, {"dagster/partition": "red|bob|none"}, "fill", ["total"])
     a_run(instance, DagsterRunStatus.STARTED, job="__ASSET_JOB", selection=["other"])
     assert reconcile(instance, level(partition="red|ann|none")).request is not None
+
+
+@pytest.mark.parametrize("status", [DagsterRunStatus.QUEUED, DagsterRunStatus.STARTED, DagsterRunStatus.CANCELING])
+def test_an_asset_is_being_made_until_its_run_is_at_its_end(instance, status):
+    a_run(instance, DagsterRunStatus.SUCCESS, job="fill")
+    a_run(instance, status, job="__ASSET_JOB", selection=["other"])
+    assert not is_being_made(instance, "total", job="fill")
+    a_run(instance, status, job="__ASSET_JOB", selection=["total"])
+    assert is_being_made(instance, "total", job="fill")
+    assert not is_being_made(instance, "double", job="fill")
+    a_run(instance, status, job="fill")
+    assert is_being_made(instance, "double", job="fill")
 
 
 def test_a_failing_version_is_tried_twice_then_waits_for_something_new(instance):
