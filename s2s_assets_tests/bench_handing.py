@@ -27,6 +27,7 @@ from s2s_assets.audio import Clip, encode_flac
 from s2s_assets.ratings import Desk, RatingsStore, invite, next_task, upsert_tasks
 from s2s_assets.ratings.answering import Page, save_page
 from s2s_assets.ratings.app_schema import sitting
+from s2s_assets.ratings.consents import consent_of
 from s2s_assets.ratings.heard import ROLES, Played
 from s2s_assets.ratings.invitations import Claims, invited
 from s2s_assets.ratings.sittings import begin, by_token
@@ -186,7 +187,7 @@ def _trained(store: RatingsStore, now: datetime) -> Iterator[str]:
     found = invited(store, invite(store, now, "generic"))
     assert found is not None
     for k in range(RATERS):
-        sat, token = begin(store, found, Claims(f"rater-{k}", f"{now}"), "en", "1", now)
+        sat, token = begin(store, found, Claims(f"rater-{k}", f"{now}"), "en", consent_of("1", "en", ["I agree."]), now)
         passed = {"sound_at": now, "headphones": "off", "trained_at": now}
         with store.writing() as connection:
             connection.execute(sitting.update().where(sitting.c.id == sat.id).values(passed))

@@ -105,7 +105,8 @@ class Person:
         for name in re.findall(r'(?:src|href)="(/static/[^"]+)"', self.page):
             await self.watch.ask(self.client, "static", "GET", name)
         await self.pause()
-        await self.send("consent", "/consent", agree="yes")
+        text = re.findall(r'name="text" value="([^"]+)"', self.page)[0]
+        await self.send("consent", "/consent", agree="yes", text=text)
         token = next(value for name, value in self.client.cookies.items() if name == "s2s")
         sat = by_token(self.store, token)
         assert sat is not None

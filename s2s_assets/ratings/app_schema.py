@@ -3,6 +3,7 @@
 ```
 signing_key     the key that signs links; made with the first one
 invitation      a link that raters come by, until it is revoked; its secret is stored hashed
+consent_text    the words of a version that somebody agreed to
 sitting         a rater's way from consent to the code; the cookie's token is stored hashed
 task            what a sitting was shown: a pair, a control, training, or a single response (MOS)
 stimulus        what is heard in a task, by an opaque token, and how much of it was heard
@@ -60,6 +61,14 @@ invitation = Table(
     column("revoked_reason", Text, null=True),
     CheckConstraint("panel IN ('personal', 'prolific', 'mturk', 'generic')", name="ck_invitation_panel"),
     CheckConstraint("work IN ('pairs', 'mos')", name="ck_invitation_work"),
+)
+
+consent_text = Table(
+    "consent_text",
+    metadata,
+    column("version", Text, primary_key=True),
+    column("language", Text),
+    column("text", Text),
 )
 
 sitting = Table(

@@ -7,6 +7,7 @@ from typing import Any, Literal, get_args
 import polars as pl
 from sqlalchemy import or_, select
 
+from s2s_assets.ratings.consents import Agreed, agreed_by
 from s2s_assets.ratings.exclude import Scope
 from s2s_assets.ratings.progress import pairs_progress, problems_told, responses_progress
 from s2s_assets.ratings.quality_controls import judged_controls
@@ -42,6 +43,7 @@ class RaterRecord:
     simulated: bool
     created_at: datetime
     attributes: dict[str, Any]
+    agreed: tuple[Agreed, ...]
     decisions: tuple[Decision, ...]
     days: pl.DataFrame
     """`day`, `tasks`, `answers`, `excluded`."""
@@ -130,6 +132,7 @@ def rater_record(store: RatingsStore, look: Look, rules: Cleaning, name: str) ->
         found.simulated,
         found.created_at,
         found.attributes,
+        agreed_by(store, name),
         decisions_about(store, "rater", name),
         _days(mine),
         _controls(judged_controls(controls_table(store).filter(pl.col("rater") == name), rules)),

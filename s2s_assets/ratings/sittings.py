@@ -18,10 +18,11 @@ from typing import Any, Literal
 from sqlalchemy import Connection, Row, bindparam, func, select
 
 from s2s_assets.ratings.app_schema import invitation, sitting
+from s2s_assets.ratings.consents import ConsentText, keep_text
 from s2s_assets.ratings.exclude import excluded_now
 from s2s_assets.ratings.invitations import Claims, Invitation, Panel, Work, hashed
 from s2s_assets.ratings.schema import rater
-from s2s_assets.ratings.store import Rater, RatingsStore, enrol, insert_new
+from s2s_assets.ratings.store import Rater, RatingsStore, enrol, insert_new, insert_one
 
 Stage = Literal["sound", "headphones", "training", "tasks", "end"]
 Outcome = Literal["done", "failed", "no_work"]
@@ -71,7 +72,7 @@ class Sitting:
 
 
 def begin(
-    store: RatingsStore, found: Invitation, claims: Claims, language: str, consent: str, now: datetime
+    store: RatingsStore, found: Invitation, claims: Claims, language: str, consent: ConsentText, now: datetime
 ) -> tuple[Sitting, str]:
     """The sitting of a person who consented, made or found, and its new token.
 
@@ -80,15 +81,16 @@ def begin(
         found: The link.
         claims: Who came by it.
         language: Of the app's words.
-        consent: Version of the text that was agreed to.
+        consent: The text that was agreed to; kept where the sitting is new.
         now: Aware time.
     """
     who = enrol(store, found.panel, claims.person, now)
     token = secrets.token_urlsafe(32)
-    row = _new_sitting(found.id, who, claims.session, language, consent, token, now)
+    row = _new_sitting(found.id, who, claims.session, language, consent.version, token, now)
     mine = _of(found, claims)
     with store.writing() as connection:
-        insert_new(connection, sitting, [row])
+        if insert_one(connection, sitting, row) is not None:
+            keep_text(connection, consent)
         connection.execute(sitting.update().where(mine, sitting.c.rater_id == who.id).values(token_hash=hashed(token)))
     sat = by_token(store, token)
     assert sat is not None

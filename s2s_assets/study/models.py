@@ -139,9 +139,10 @@ MOS_QUESTIONS = (
 
 
 class Consent(Record):
-    """What raters agree to before anything else; a changed text needs a new version."""
+    """What raters agree to before anything else."""
 
     version: Name = "1"
+    """The study's own number of the text. With a sitting it is stored together with a hash of the words as they were shown."""
     paragraphs: tuple[str, ...] = ()
     """Plain text; the app's own words where there is none."""
     contact: str = ""

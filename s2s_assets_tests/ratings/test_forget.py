@@ -19,6 +19,7 @@ from s2s_assets.ratings import (
     status,
 )
 from s2s_assets.ratings.app_schema import reply, stimulus, task
+from s2s_assets.ratings.consents import consent_of
 from s2s_assets.ratings.invitations import Claims, invited
 from s2s_assets.ratings.schema import answer, exclusion, metadata, pair, rater
 from s2s_assets.ratings.sittings import begin
@@ -32,7 +33,9 @@ def sat(voted: RatingsStore, clock) -> RatingsStore:
     """The voted study, in which `rater-3` of the panel has also sat in the app, with a remark."""
     found = invited(voted, invite(voted, clock(), "generic"))
     assert found is not None
-    sitting, _ = begin(voted, found, Claims("app-person", "submission-1"), "en", "1", clock())
+    sitting, _ = begin(
+        voted, found, Claims("app-person", "submission-1"), "en", consent_of("1", "en", ["I agree."]), clock()
+    )
     with voted.writing() as connection:
         mine = select(rater.c.id).where(rater.c.name == WHO).scalar_subquery()
         table = metadata.tables["sitting"]

@@ -9,6 +9,7 @@ import pytest
 from sqlalchemy import Connection, event
 
 from s2s_assets.ratings import Handout, RatingsStore, enrol, invite, next_assignment, submit, upsert_tasks
+from s2s_assets.ratings.consents import consent_of
 from s2s_assets.ratings.invitations import Claims, invited
 from s2s_assets.ratings.mos import show_mos
 from s2s_assets.ratings.schema import pair
@@ -88,7 +89,7 @@ def test_a_hand_out_does_not_read_all_pairs(grown, clock, mostly_done: bool) -> 
 def test_a_single_response_is_found_without_reading_all_pairs(grown, clock) -> None:
     store = grown(100, False)
     found = invited(store, invite(store, clock(), "generic", "mos"))
-    sat, _ = begin(store, found, Claims("ann", "1"), "en", "1", clock())
+    sat, _ = begin(store, found, Claims("ann", "1"), "en", consent_of("1", "en", ["I agree."]), clock())
 
     def show() -> bool:
         with store.importing() as connection:

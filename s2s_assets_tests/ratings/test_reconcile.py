@@ -7,6 +7,7 @@ import pytest
 
 from s2s_assets.ratings import RatingsStore, invite, read_submissions, reconcile, sittings_table
 from s2s_assets.ratings.app_schema import reply, task
+from s2s_assets.ratings.consents import consent_of
 from s2s_assets.ratings.invitations import Claims, Invitation, invited
 from s2s_assets.ratings.sittings import Sitting, begin, end
 from s2s_assets.study import RatingsError
@@ -25,7 +26,7 @@ def the_link(store: RatingsStore, clock, panel="prolific") -> Invitation:
 
 def sits(store: RatingsStore, link: Invitation, clock, name: str, outcome: str | None, tasks: int = 0) -> Sitting:
     """A sitting of person `p-NAME` with submission `s-NAME`, so many tasks of it done, the last of them a null pair."""
-    sat, _ = begin(store, link, Claims(f"p-{name}", f"s-{name}"), "en", "1", clock())
+    sat, _ = begin(store, link, Claims(f"p-{name}", f"s-{name}"), "en", consent_of("1", "en", ["I agree."]), clock())
     expected = {"rubric": None, "low": -1, "high": 1}
     with store.writing() as connection:
         for k in range(tasks):

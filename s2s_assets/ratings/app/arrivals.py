@@ -5,6 +5,7 @@ from urllib.parse import quote
 from fastapi import APIRouter, Request
 from starlette.responses import Response
 
+from s2s_assets.ratings.app.consent import consent_words
 from s2s_assets.ratings.app.context import (
     COOKIE_AGE_S,
     AppContext,
@@ -46,7 +47,7 @@ def arrive(request: Request, context: AppContext, token: str) -> Response:
         raise RefusedError(404, "no_invitation")
     claims, language = _claims(request, context, found), _language(request, context)
     if claims is None:
-        return page(context, "consent", language, _seen(context, found, preview=True))
+        return page(context, "consent", language, _seen(context, found, language, preview=True))
     if _has_sitting(request, context, found, claims):
         return see_other("/")
     response = see_other("/consent")
@@ -60,7 +61,7 @@ def consent(request: Request, context: AppContext, lang: str | None = None) -> R
     """What the study is, and whether one agrees."""
     arrival, found = _arrival(request, context)
     language = lang if lang in languages() else arrival.language
-    seen = _seen(context, found, known=known(context.store, found, arrival.claims))
+    seen = _seen(context, found, language, known=known(context.store, found, arrival.claims))
     response = page(context, "consent", language, seen)
     if language != arrival.language:
         context.remember_arrival(response, Arrival(arrival.invitation, arrival.claims, language))
@@ -72,10 +73,14 @@ def agree(request: Request, context: AppContext, form: Form) -> Response:
     """Begin the sitting, or take it up again in this browser."""
     arrival, found = _arrival(request, context)
     returning = known(context.store, found, arrival.claims)
-    if not returning and form.get("agree") != "yes":
-        return page(context, "consent", arrival.language, _seen(context, found, refused=True), status=422)
-    version = context.desk.study.sessions.consent.version
-    _, token = begin(context.store, found, arrival.claims, arrival.language, version, context.desk.clock())
+    seen = _seen(context, found, arrival.language)
+    text = seen["consent"].kept
+    # what is agreed to is what the page said, and not what it would say by now
+    faults = {"consent_changed": form.get("text") != text.version, "consent_needed": form.get("agree") != "yes"}
+    fault = next((name for name, is_so in faults.items() if is_so), None)
+    if fault is not None and not returning:
+        return page(context, "consent", arrival.language, seen | {"fault": fault}, status=422)
+    _, token = begin(context.store, found, arrival.claims, arrival.language, text, context.desk.clock())
     response = see_other("/")
     context.set_cookie(response, context.cookie, token, COOKIE_AGE_S)
     response.delete_cookie(context.arrival_cookie, path="/", secure=context.secure, httponly=True, samesite="lax")
@@ -121,9 +126,9 @@ def prefer(context: AppContext, sat: CurrentSitting, form: Form) -> Response:
     return see_other("/")
 
 
-def _seen(context: Context, found: Invitation, **more: bool) -> Values:
-    tasks = context.desk.tasks(found.work)
-    return {"preview": False, "known": False, "refused": False, "work": found.work, "tasks": tasks} | more
+def _seen(context: Context, found: Invitation, language: str, **more: bool) -> Values:
+    shown = consent_words(context.desk.study, language, found.work, context.desk.tasks(found.work))
+    return {"preview": False, "known": False, "fault": None, "consent": shown} | more
 
 
 def _claims(request: Request, context: Context, found: Invitation) -> Claims | None:

@@ -11,7 +11,7 @@ from sqlalchemy import Connection, Engine, inspect, text
 
 from s2s_assets.storage import reading
 
-HEAD = "v0007"
+HEAD = "v0008"
 """The newest revision."""
 _LOCK = 0x5325_7274
 

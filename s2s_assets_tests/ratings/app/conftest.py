@@ -233,7 +233,7 @@ class Visitor:
     def begin(self, link: str) -> "Visitor":
         """Consent and the sound check."""
         self.get(link)
-        self.post("/consent", agree="yes")
+        self.agree()
         assert "/sound/0" in self.page, self.page
         token = next(value for name, value in self.client.cookies.items() if name.endswith("s2s"))
         sat = by_token(self.ratings, token)
@@ -242,6 +242,15 @@ class Visitor:
         self.rater = sat.rater.name
         self.post("/sound", attempt="0", answer=str(tones_due(sat.name, 0)))
         return self
+
+    def agree(self) -> Any:
+        """Tick the box of the consent page that is shown."""
+        return self.post("/consent", agree="yes", text=self.text)
+
+    @property
+    def text(self) -> str:
+        """The version of the consent page that is shown."""
+        return re.findall(r'name="text" value="([^"]+)"', self.page)[0]
 
     @property
     def nonce(self) -> str:

@@ -133,7 +133,8 @@ def test_cookies_are_for_the_server_alone(lab, visit, clock) -> None:
     arrived = ann.client.get(lab.link(""), follow_redirects=False)
     assert arrived.headers["location"] == "/consent"
     assert arrived.headers["referrer-policy"] == "no-referrer"
-    agreed = ann.client.post("/consent", data={"agree": "yes"}, follow_redirects=False)
+    ann.get("/consent")
+    agreed = ann.client.post("/consent", data={"agree": "yes", "text": ann.text}, follow_redirects=False)
     for response in (arrived, agreed):
         flags = response.headers["set-cookie"].lower()
         assert all(word in flags for word in ("httponly", "samesite=lax", "path=/"))
@@ -285,7 +286,7 @@ def test_a_panels_id_is_text_and_bounded(lab, visit) -> None:
         assert ann.get(address, params={"id": wrong}).status_code == 400
     bob = visit("")
     bob.get(address, params={"id": HOSTILE, "session": "😀 אב"})
-    bob.post("/consent", agree="yes")
+    bob.agree()
     with lab.ratings.reading() as connection:
         row = connection.execute(select(rater)).one()
     assert row.external_id == HOSTILE

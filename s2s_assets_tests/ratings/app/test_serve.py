@@ -34,8 +34,8 @@ def test_a_worker_that_is_killed_is_replaced_and_nothing_is_lost(lab) -> None:
         assert len(before) == 2
         with httpx.Client(base_url=server.address, follow_redirects=True) as ann:
             ann.headers["sec-fetch-site"] = "same-origin"
-            ann.get(lab.link(server.address))
-            assert "Can you hear" in ann.post("/consent", data={"agree": "yes"}).text
+            text = re.findall(r'name="text" value="([^"]+)"', ann.get(lab.link(server.address)).text)[0]
+            assert "Can you hear" in ann.post("/consent", data={"agree": "yes", "text": text}).text
             os.kill(before[0], signal.SIGKILL)
             pages = []
             while before[0] in server.workers() or len(server.workers()) < 2 or len(pages) < 5:

@@ -34,6 +34,7 @@ from s2s_assets.ratings import (
     utc_now,
 )
 from s2s_assets.ratings.app_schema import sitting
+from s2s_assets.ratings.consents import consent_of
 from s2s_assets.ratings.invitations import Claims, invited
 from s2s_assets.ratings.rounds import count_votes
 from s2s_assets.ratings.schema import answer, assignment, media, pair, slot
@@ -157,7 +158,9 @@ class Crowd:
     def _cookie(self, number: int, session: int) -> str:
         """Of a sitting whose checks and training are behind it."""
         now = utc_now()
-        sat, token = begin(self.ratings, self.link, Claims(str(number), str(session)), "en", "1", now)
+        sat, token = begin(
+            self.ratings, self.link, Claims(str(number), str(session)), "en", consent_of("1", "en", ["I agree."]), now
+        )
         with self.ratings.writing() as connection:
             passed = {"sound_at": now, "headphones": "off", "trained_at": now}
             connection.execute(sitting.update().where(sitting.c.id == sat.id).values(passed))
