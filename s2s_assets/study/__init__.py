@@ -4,6 +4,8 @@ from s2s_assets.study.arrays import Bools, Floats, Ints
 from s2s_assets.study.blas import one_blas_thread
 from s2s_assets.study.canonical import canonical_json, digest, sha256_hex
 from s2s_assets.study.cleaning import Cleaning
+from s2s_assets.study.configs import SHARED, Config, Model, Shared, Voice
+from s2s_assets.study.document import Board, Study, Variant
 from s2s_assets.study.errors import (
     AudioError,
     ConfigKeyError,
@@ -25,30 +27,21 @@ from s2s_assets.study.inference import COLUMNS as INFERENCE_COLUMNS
 from s2s_assets.study.inference import InferenceRow, inference_rows, instructions
 from s2s_assets.study.keys import NO_THINKING, ConfigKey
 from s2s_assets.study.load import StudyFolder, load_study
-from s2s_assets.study.models import (
+from s2s_assets.study.pairing import MAX_ADAPTIVE_SHARE, MIN_ADAPTIVE_RESAMPLES, Adaptive, By
+from s2s_assets.study.scripts import (
     ACOUSTICS,
     DIMENSIONS,
     LEVELS,
-    OVERALL,
-    SHARED,
     Acoustic,
     AudioTarget,
-    Board,
-    Config,
     Dimension,
-    Model,
     QaLimits,
     Recording,
-    Rubric,
     Script,
-    Shared,
-    Study,
-    Variant,
-    Voice,
 )
-from s2s_assets.study.pairing import MAX_ADAPTIVE_SHARE, MIN_ADAPTIVE_RESAMPLES, Adaptive, By
 from s2s_assets.study.seeds import generator, seed
 from s2s_assets.study.sending import Exchange, Price, Provider
+from s2s_assets.study.sessions import OVERALL, Rubric
 from s2s_assets.study.settings import Settings
 from s2s_assets.study.truth import Truth, load_truth
 from s2s_assets.study.uncertainty import Uncertainty

@@ -10,10 +10,11 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from s2s_assets.study.configs import Model
 from s2s_assets.study.findings import Finding
 from s2s_assets.study.freeze import FreezeReader, frozen_edits
 from s2s_assets.study.load import PROMPTS_FILE, RECORDINGS_FILE, StudyFolder, read_folder
-from s2s_assets.study.models import ACOUSTICS, LEVELS, Model
+from s2s_assets.study.scripts import ACOUSTICS, LEVELS
 
 _AUDIO_SUFFIXES = {".flac", ".wav", ".mp3", ".ogg", ".opus", ".m4a", ".aiff"}
 _CELL_SPREAD = 2

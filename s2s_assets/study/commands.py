@@ -13,8 +13,8 @@ from s2s_assets.study.check import StudyReport, check_study
 from s2s_assets.study.console import console, emit, guard, json_option, people
 from s2s_assets.study.findings import Finding
 from s2s_assets.study.freeze import FreezeReader
-from s2s_assets.study.models import LEVELS
 from s2s_assets.study.new import new_study
+from s2s_assets.study.scripts import LEVELS
 from s2s_assets.study.words import plural
 
 _SHOWN = 12

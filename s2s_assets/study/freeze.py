@@ -10,9 +10,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from s2s_assets.study.canonical import digest, sha256_hex
+from s2s_assets.study.configs import Config
 from s2s_assets.study.findings import Finding
 from s2s_assets.study.load import PROMPTS_FILE, RECORDINGS_FILE, STUDY_FILE, StudyFolder
-from s2s_assets.study.models import Config, Recording
+from s2s_assets.study.scripts import Recording
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from s2s_assets.study.models import Config, Study
+from s2s_assets.study.configs import Config
+from s2s_assets.study.document import Study
 
 COLUMNS = ("Config", "Model as sent", "Protocol", "Voice", "Thinking", "System prompt", "Other parameters")
 

@@ -21,10 +21,12 @@ from typing import Any
 
 from pydantic import ValidationError
 
+from s2s_assets.study.configs import Config
 from s2s_assets.study.csv_rows import Rows, read_rows, records_of
+from s2s_assets.study.document import Study
 from s2s_assets.study.errors import StudyError
 from s2s_assets.study.findings import Finding
-from s2s_assets.study.models import Config, Recording, Script, Study
+from s2s_assets.study.scripts import Recording, Script
 from s2s_assets.study.yaml_errors import located_errors
 from s2s_assets.study.yaml_lines import LocatedYaml, parse_yaml
 

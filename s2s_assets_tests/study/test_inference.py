@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from s2s_assets.study import INFERENCE_COLUMNS, InferenceRow, Study, inference_rows, instructions, load_study
-from s2s_assets.study.models import Model, Voice
+from s2s_assets.study.configs import Model, Voice
 
 ROOT = Path(__file__).resolve().parents[2]
 
