@@ -28,10 +28,11 @@ from s2s_assets.ranking.frames import (
     intervals_to_frame,
 )
 from s2s_assets.ranking.halves import split_half_strengths
-from s2s_assets.ranking.rank import RankResult, Slicing, preliminary, rank, rank_specs
+from s2s_assets.ranking.rank import RankResult, rank, rank_specs
 from s2s_assets.ranking.records import BoardFit, BoardIntervals, EntityFit, EntityInterval, Strengths
 from s2s_assets.ranking.sandwich import Sandwich
 from s2s_assets.ranking.simultaneous import simultaneous
+from s2s_assets.ranking.slicing import Slicing, preliminary
 from s2s_assets.ranking.spec import METHOD_VERSION, FitSpec, bootstrap_seed, entity_of
 from s2s_assets.ranking.uncertainty import stored_uncertainty
 from s2s_assets.ranking.variance_components import VarianceComponents, pilot_components

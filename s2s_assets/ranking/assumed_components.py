@@ -30,7 +30,8 @@ import numpy as np
 from scipy.special import ndtri
 
 from s2s_assets.ranking.arrangement import regular
-from s2s_assets.ranking.likelihood import cell_scores, layout_of
+from s2s_assets.ranking.layout import layout_of
+from s2s_assets.ranking.likelihood import cell_scores
 from s2s_assets.ranking.misfits import probabilities
 from s2s_assets.ranking.ordinal import OrdinalFit, fit_ordinal
 from s2s_assets.ranking.planes import SCORES

@@ -42,8 +42,8 @@ Pair = tuple[str, str]
 
 
 @dataclass(frozen=True)
-class _Seen:
-    """One fit looked at: additions to its records, and what comparing slices takes."""
+class _Findings:
+    """What is found of one fit: additions to its records, and what comparing slices takes."""
 
     letters: Mapping[str, str]
     ends: Mapping[Pair, tuple[float | None, float | None]]
@@ -77,13 +77,13 @@ def diagnose_boards(
     """
     coded = code_ratings(ratings, dropped_raters)
     by_fit = {fit.fit: fit for fit in fits}
-    seen: dict[str, _Seen] = {}
+    seen: dict[str, _Findings] = {}
     for specs in by_selection(fit.spec for fit in fits):
         selection = select(coded, specs[0])
         for spec in specs:
             for board in prepare(spec, selection, coded, families or {}):
                 if board.fit in by_fit:
-                    seen[board.fit] = _look(board, by_fit[board.fit], coded)
+                    seen[board.fit] = _findings(board, by_fit[board.fit], coded)
     unknown = sorted(by_fit.keys() - seen.keys())
     if unknown:
         raise InputError(f"fits {', '.join(unknown)} were not made from these ratings; fit the boards again")
@@ -107,12 +107,12 @@ def within_models(fit: BoardFit, intervals: BoardIntervals) -> tuple[PairInterva
     return tuple(p for p in intervals.pairs if p.a.partition("|")[0] == p.b.partition("|")[0])
 
 
-def _look(board: Prepared, fit: BoardFit, coded: CodedRatings) -> _Seen:
+def _findings(board: Prepared, fit: BoardFit, coded: CodedRatings) -> _Findings:
     """Everything about one fit that needs no other fit."""
     problem, ordinal = board.problem, board.ordinal
     differing = order_differences(fit)
     if ordinal.maximum is None:
-        return _Seen({}, {}, {}, Diagnostics(order_differences=differing), None)
+        return _Findings({}, {}, {}, Diagnostics(order_differences=differing), None)
     scores = ClusteredScores.of(problem, ordinal.maximum)
     rows = strength_rows(ordinal)
     together = simultaneous(sandwich(problem, ordinal, scores, uneven_loads=True))
@@ -125,7 +125,7 @@ def _look(board: Prepared, fit: BoardFit, coded: CodedRatings) -> _Seen:
         order_differences=differing,
     )
     if ordinal.status != "ok":
-        return _Seen(letters, ends, {}, plain, None)
+        return _Findings(letters, ends, {}, plain, None)
     expected = expected_counts(problem, ordinal)
     by_pair = pair_fits(problem, ordinal, scores, expected)
     raters, rater = influential(scores.raters, rows, ordinal.strengths, problem.entities, coded.raters)
@@ -146,7 +146,7 @@ def _look(board: Prepared, fit: BoardFit, coded: CodedRatings) -> _Seen:
     spec = board.spec
     part = SliceScores(spec.slice_dimension, spec.slice_value, problem.entities, ordinal.strengths, rows, scores)
     comparable = spec.slice_dimension != "all" and board.component is None
-    return _Seen(letters, ends, _misfits(board, by_pair), full, part if comparable else None)
+    return _Findings(letters, ends, _misfits(board, by_pair), full, part if comparable else None)
 
 
 def _compared(
@@ -179,7 +179,9 @@ def _attribute(spec: FitSpec) -> tuple[FitSpec, str]:
     return whole_of(spec), spec.slice_dimension
 
 
-def _slice_tests(fits: Sequence[BoardFit], seen: Mapping[str, _Seen]) -> dict[tuple[FitSpec, str], SliceTest | None]:
+def _slice_tests(
+    fits: Sequence[BoardFit], seen: Mapping[str, _Findings]
+) -> dict[tuple[FitSpec, str], SliceTest | None]:
     """One test for all slices of an attribute that have a finite fit."""
     groups: dict[tuple[FitSpec, str], list[SliceScores]] = {}
     for fit in fits:
@@ -192,7 +194,7 @@ def _slice_tests(fits: Sequence[BoardFit], seen: Mapping[str, _Seen]) -> dict[tu
 def _completed(
     board: tuple[BoardFit, BoardIntervals],
     whole: tuple[BoardFit, BoardIntervals] | None,
-    found: _Seen,
+    found: _Findings,
     test: SliceTest | None,
 ) -> BoardIntervals:
     fit, intervals = board
@@ -207,13 +209,13 @@ def _completed(
     )
 
 
-def _entity(entity: EntityInterval, found: _Seen, deltas: Mapping[str, Delta]) -> EntityInterval:
+def _entity(entity: EntityInterval, found: _Findings, deltas: Mapping[str, Delta]) -> EntityInterval:
     delta = deltas.get(entity.entity, Delta(None, None, None))
     letters = found.letters.get(entity.entity)
     return replace(entity, letters=letters, delta=delta.point, delta_low=delta.low, delta_high=delta.high)
 
 
-def _pair(pair: PairInterval, found: _Seen) -> PairInterval:
+def _pair(pair: PairInterval, found: _Findings) -> PairInterval:
     low, high = found.ends.get((pair.a, pair.b), (None, None))
     expected, misfit = found.misfits.get((pair.a, pair.b), (None, None))
     return replace(pair, simultaneous_low=low, simultaneous_high=high, expected_score=expected, misfit=misfit)

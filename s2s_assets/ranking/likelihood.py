@@ -9,11 +9,7 @@ edge and side, and one term per gap between edges:
 `up` are the ratings in the score just below the edge, `down` those just above it, N the ratings inside a gap. There is
 no cancellation in it, its derivatives are those of logistic regression, and it is concave in (s, t) (Pratt 1981).
 
-An unused |score| has no edge of its own: the two thresholds around it are one (equal to the fit on the reduced scale).
-Without ties the inner edge is 0 and t1 is left out; without ±3 the outer edge is infinite. Strata are rubrics that
-share s and have thresholds of their own; their edges stand side by side.
-
-Fractional Bradley-Terry is the layout with |score| 3 only: one edge at 0, no thresholds.
+Which edges there are is in `layout.py`; fractional Bradley-Terry is the layout with one edge at 0 and no thresholds.
 
 Shapes: E entities, P pairs, K edges, T thresholds, B data sets (resamples) fitted side by side, always last. A data set's
 numbers do not depend, to the last bit, on those beside it: all sums run over axes before the last, and matrix products
@@ -29,34 +25,13 @@ import numpy as np
 from scipy.sparse import csc_array, csr_array, hstack, kron
 from scipy.special import log_expit
 
+from s2s_assets.ranking.layout import Layout
 from s2s_assets.ranking.planes import SCORES
 from s2s_assets.ranking.problems import Problem
 from s2s_assets.study import Floats, Ints
 
 _FAR = 300.0
 """Logits from the mean up to which e^(s_i - s_j) is taken as a quotient of powers."""
-
-
-@dataclass(frozen=True)
-class Layout:
-    """Which edges there are, and what they are made of."""
-
-    used: tuple[tuple[int, ...], ...]
-    """|scores| in use, ascending, by stratum."""
-    edges: Floats
-    """(K, T) of 0 and ±1: edge positions are `edges @ t`."""
-    gaps: Floats
-    """(T, T): widths of the bounded gaps are `gaps @ t`."""
-    below: Ints
-    """(K,) plane of the score just below each edge."""
-    above: Ints
-    gap_planes: Floats
-    """(T, planes): which planes' ratings lie inside each gap."""
-
-    @property
-    def thresholds(self) -> int:
-        """T."""
-        return int(self.edges.shape[1])
 
 
 @dataclass(frozen=True)
@@ -99,57 +74,6 @@ class Derivatives:
     information: Floats
 
 
-def used_magnitudes(totals: Floats) -> tuple[tuple[int, ...], ...]:
-    """|scores| with any ratings, by stratum, from totals (planes,)."""
-    by_stratum = totals.reshape(-1, SCORES)
-    either = by_stratum[:, 3:] + by_stratum[:, 3::-1]
-    return tuple(tuple(np.flatnonzero(row).tolist()) for row in either)
-
-
-def layout_of(used: Sequence[Sequence[int]]) -> Layout:
-    """The layout of the |scores| in use by stratum; a stratum of ties only has no edge."""
-    parts = [_stratum(magnitudes) for magnitudes in used]
-    sizes = [gaps.shape[0] for _, gaps, _, _ in parts]
-    edges = np.zeros((sum(len(e) for e, *_ in parts), sum(sizes)))
-    gaps = np.zeros((sum(sizes), sum(sizes)))
-    gap_planes = np.zeros((sum(sizes), SCORES * len(parts)))
-    ladder: list[Ints] = []
-    row = column = 0
-    for stratum, (own_edges, own_gaps, inside, scores) in enumerate(parts):
-        n_edges, n_thresholds = own_edges.shape
-        block = slice(column, column + n_thresholds)
-        edges[row : row + n_edges, block] = own_edges
-        gaps[block, block] = own_gaps
-        gap_planes[block, stratum * SCORES : (stratum + 1) * SCORES] = inside
-        ladder.append(scores + 3 + stratum * SCORES)
-        row, column = row + n_edges, column + n_thresholds
-    empty = np.zeros(0, np.int64)
-    return Layout(
-        used=tuple(tuple(m) for m in used),
-        edges=edges,
-        gaps=gaps,
-        below=np.concatenate([empty, *(planes[:-1] for planes in ladder)]),
-        above=np.concatenate([empty, *(planes[1:] for planes in ladder)]),
-        gap_planes=gap_planes,
-    )
-
-
-def _stratum(magnitudes: Sequence[int]) -> tuple[Floats, Floats, Floats, Ints]:
-    """Edges (K, T), gaps (T, T), ratings inside gaps (T, 7) and the scores in use, ascending."""
-    ties = 0 in magnitudes
-    n = max(len(magnitudes) - 1, 0)
-    upper = np.eye(n)
-    middle = np.zeros((0 if ties or not magnitudes else 1, n))
-    gaps = np.eye(n) - np.eye(n, k=-1)
-    inside = np.zeros((n, SCORES))
-    for k, magnitude in enumerate(magnitudes[:n]):
-        inside[k, [3 - magnitude, 3 + magnitude]] = 1.0
-    if ties and n:
-        gaps[0, 0] = 2.0
-    scores = sorted({*magnitudes, *(-m for m in magnitudes)})
-    return np.vstack([-upper[::-1], middle, upper]), gaps, inside, np.array(scores, np.int64)
-
-
 def terms_of(problem: Problem, layout: Layout, counts: Floats) -> Terms:
     """The terms of counts (planes, P, B) in a layout that uses all of their |scores|."""
     return Terms(
@@ -160,24 +84,6 @@ def terms_of(problem: Problem, layout: Layout, counts: Floats) -> Terms:
         down=counts[layout.above],
         gap=layout.gap_planes @ counts.sum(axis=1),
     )
-
-
-def starting_thresholds(layout: Layout, totals: Floats) -> Floats:
-    """Thresholds (T, B) that give the marginal shares of |score| where all entities are equal.
-
-    Args:
-        layout: of the |scores| in use.
-        totals: (planes, B) ratings by plane.
-    """
-    parts = []
-    for stratum, magnitudes in enumerate(layout.used):
-        own = totals[stratum * SCORES : (stratum + 1) * SCORES]
-        by_magnitude = (
-            np.stack([own[3 + m] + (own[3 - m] if m else 0.0) for m in magnitudes]) if magnitudes else own[:0]
-        )
-        share = np.cumsum(by_magnitude, axis=0)[:-1] / np.maximum(by_magnitude.sum(axis=0), 1.0)
-        parts.append(np.log1p(share) - np.log1p(-share))
-    return np.concatenate(parts) if parts else np.zeros((0, totals.shape[1]))
 
 
 def starting_strengths(terms: Terms, thresholds: Floats) -> Floats:

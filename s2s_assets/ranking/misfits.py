@@ -19,7 +19,7 @@ from scipy.special import expit
 from s2s_assets.ranking.clusters import ClusteredScores, Clusters
 from s2s_assets.ranking.diagnostic_records import Misfit, ScoreFit
 from s2s_assets.ranking.elo import ELO_PER_STRENGTH
-from s2s_assets.ranking.likelihood import Layout
+from s2s_assets.ranking.layout import Layout
 from s2s_assets.ranking.ordinal import OrdinalFit
 from s2s_assets.ranking.planes import SCORE_VALUES, SCORES, by_score
 from s2s_assets.ranking.problems import Problem

@@ -25,18 +25,8 @@ from typing import Literal
 import numpy as np
 
 from s2s_assets.ranking.existence import Separation, separation
-from s2s_assets.ranking.likelihood import (
-    Layout,
-    Terms,
-    as_batch,
-    derivatives,
-    layout_of,
-    log_likelihood,
-    starting_strengths,
-    starting_thresholds,
-    terms_of,
-    used_magnitudes,
-)
+from s2s_assets.ranking.layout import Layout, layout_of, starting_thresholds, used_magnitudes
+from s2s_assets.ranking.likelihood import Terms, as_batch, derivatives, log_likelihood, starting_strengths, terms_of
 from s2s_assets.ranking.problems import Problem
 from s2s_assets.study import FitError, Floats, Ints
 

@@ -21,16 +21,8 @@ from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
 from s2s_assets.ranking.cholesky import factor, solve
-from s2s_assets.ranking.likelihood import (
-    Terms,
-    as_batch,
-    derivatives,
-    gradient,
-    layout_of,
-    starting_thresholds,
-    terms_of,
-    used_magnitudes,
-)
+from s2s_assets.ranking.layout import layout_of, starting_thresholds, used_magnitudes
+from s2s_assets.ranking.likelihood import Terms, as_batch, derivatives, gradient, terms_of
 from s2s_assets.ranking.ordinal import SINGULAR, OrdinalFit, fit_counts
 from s2s_assets.ranking.planes import SCORES
 from s2s_assets.ranking.problems import Problem

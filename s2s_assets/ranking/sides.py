@@ -22,14 +22,8 @@ from s2s_assets.ranking.clusters import ClusteredScores
 from s2s_assets.ranking.diagnostic_records import OrderEffect, ThresholdTest
 from s2s_assets.ranking.elo import ELO_PER_STRENGTH
 from s2s_assets.ranking.existence import separation
-from s2s_assets.ranking.likelihood import (
-    Layout,
-    as_batch,
-    layout_of,
-    starting_thresholds,
-    terms_of,
-    used_magnitudes,
-)
+from s2s_assets.ranking.layout import Layout, layout_of, starting_thresholds, used_magnitudes
+from s2s_assets.ranking.likelihood import as_batch, terms_of
 from s2s_assets.ranking.ordinal import Maximum, all_equal, maximise
 from s2s_assets.ranking.planes import SCORES, mirrored
 from s2s_assets.ranking.problems import Problem, Rows

@@ -23,7 +23,8 @@ import polars as pl
 from scipy.special import expit
 
 from s2s_assets.ranking.frames import fits_from_frame, intervals_from_frame
-from s2s_assets.ranking.likelihood import as_batch, laplacian, layout_of
+from s2s_assets.ranking.layout import layout_of
+from s2s_assets.ranking.likelihood import as_batch, laplacian
 from s2s_assets.ranking.misfits import probabilities
 from s2s_assets.ranking.ordinal import SINGULAR
 from s2s_assets.ranking.records import BoardFit, BoardIntervals

@@ -7,7 +7,8 @@ from hypothesis import strategies as st
 
 from s2s_assets.ranking.existence import by_programme, can_rise, rises, surely_none
 from s2s_assets.ranking.fits import prepare
-from s2s_assets.ranking.likelihood import as_batch, layout_of, terms_of, used_magnitudes
+from s2s_assets.ranking.layout import layout_of, used_magnitudes
+from s2s_assets.ranking.likelihood import as_batch, terms_of
 from s2s_assets.ranking.problems import components
 from s2s_assets.ranking.refit import Refitter
 from s2s_assets.study import Floats

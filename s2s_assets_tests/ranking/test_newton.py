@@ -6,17 +6,8 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from s2s_assets.ranking.existence import separation
-from s2s_assets.ranking.likelihood import (
-    Terms,
-    as_batch,
-    derivatives,
-    layout_of,
-    log_likelihood,
-    starting_strengths,
-    starting_thresholds,
-    terms_of,
-    used_magnitudes,
-)
+from s2s_assets.ranking.layout import layout_of, starting_thresholds, used_magnitudes
+from s2s_assets.ranking.likelihood import Terms, as_batch, derivatives, log_likelihood, starting_strengths, terms_of
 from s2s_assets.ranking.ordinal import all_equal, maximise, surely_rises
 from s2s_assets.ranking.problems import Problem
 from s2s_assets.study import Floats
