@@ -1,7 +1,7 @@
 """Responses: one exchange per prompt and config, collected without sending anything twice, and what raters hear."""
 
 from s2s_assets.responses.attempts import stored_attempts
-from s2s_assets.responses.collect import CollectResult, collect
+from s2s_assets.responses.collect import collect
 from s2s_assets.responses.exchange import exchange
 from s2s_assets.responses.limits import ProviderLimits
 from s2s_assets.responses.media import METHOD_VERSION, response_audio
@@ -11,6 +11,7 @@ from s2s_assets.responses.retried import compare_retried
 from s2s_assets.responses.retry import Backoff
 from s2s_assets.responses.schema import RESPONSE_AUDIO, RESPONSES
 from s2s_assets.responses.table import build_responses, wanted_responses
+from s2s_assets.responses.tally import CollectResult, told
 
 __all__ = [
     "METHOD_VERSION",
@@ -30,5 +31,6 @@ __all__ = [
     "resolve",
     "response_audio",
     "stored_attempts",
+    "told",
     "wanted_responses",
 ]

@@ -29,6 +29,7 @@ from s2s_assets.responses import (
     build_responses,
     collect,
     compare_retried,
+    told,
     wanted_responses,
 )
 from s2s_assets.responses import response_audio as make_response_audio
@@ -41,7 +42,7 @@ from s2s_assets.responses.checks import (
     retried_share,
 )
 from s2s_assets.storage import Table
-from s2s_assets.study import digest, plural
+from s2s_assets.study import digest
 
 RESPONSES_VERSION = "responses-2"
 LOG_EVERY_S = 5.0
@@ -61,22 +62,6 @@ def log_progress(context: dg.AssetExecutionContext) -> Callable[[CollectResult],
             context.log.info("%s", told(so_far))
 
     return report
-
-
-def told(counts: CollectResult) -> str:
-    """How far a collection is, in words."""
-    failed = ", ".join(f"{n} {status}" for status, n in counts.failures.items()) or "none"
-    parts = [
-        f"{counts.answered} of {counts.planned} answered",
-        f"{plural(counts.sent, 'attempt')} sent",
-        f"{60 * counts.rate:.1f} prompts a minute" if counts.rate else "",
-        f"failed: {failed}",
-        "" if counts.spent_usd is None else f"{counts.spent_usd:.2f} USD spent",
-        f"cost unknown of {counts.unknown_costs}" if counts.unknown_costs else "",
-        f"about {counts.to_go_s / 60:.0f} min to go" if counts.to_go_s and counts.stopped is None else "",
-        f"stopped: {counts.stopped}" if counts.stopped else "",
-    ]
-    return "; ".join(part for part in parts if part)
 
 
 def _differences(answers: pl.DataFrame, measures: Sequence[str]) -> dg.MetadataValue:

@@ -6,18 +6,15 @@ Resumable by construction. The response id is known before anything is sent; a f
 next one of its prompt begins; what is stored is read first. So a kill loses at most the exchanges in flight, and a run
 of a finished config sends nothing. A failed prompt is tried anew by the next run.
 
-A collection stops early, with a reason and with all that it has, where a budget is used up, or where several prompts in
-a row end in one failure that no repetition cures, such as a spent quota.
+A collection stops early, with a reason and with all that it has, where a budget is used up or the tally sees no hope
+(`tally.py`).
 """
 
 import asyncio
-import os
 import time
-from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing
-from dataclasses import asdict, dataclass, field, replace
-from datetime import UTC, datetime
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import polars as pl
@@ -31,59 +28,18 @@ from s2s_assets.responses.loading import PromptCache
 from s2s_assets.responses.preflight import preflight
 from s2s_assets.responses.prices import price_table
 from s2s_assets.responses.providers import adapter
-from s2s_assets.responses.providers.failures import FINAL_CODES
 from s2s_assets.responses.records import Outcome, Request
 from s2s_assets.responses.request import PerStage, resolve
 from s2s_assets.responses.retry import Backoff, attempts
 from s2s_assets.responses.spending import Purse, open_purse
 from s2s_assets.responses.table import Wanted, wanted
+from s2s_assets.responses.tally import CollectResult, Tally, progress_of
 from s2s_assets.storage import StudyStore
 from s2s_assets.study import Config, Exchange, Provider, Settings
 
-_HOPELESS = 5
-"""Prompts in a row that end in one final code, after which no further one is sent."""
 _WRITE_EVERY_S = 1.0
 _LOOK_EVERY_S = 30.0
 """How often spending of partitions that run at the same time is taken up."""
-
-
-@dataclass(frozen=True)
-class CollectResult:
-    """Counts of one collection, or of one under way."""
-
-    planned: int
-    """Responses that the study asks of this config."""
-    reused: int
-    """Responses that had a stored success."""
-    sent: int
-    """Exchanges that were sent: attempts, not prompts."""
-    answered: int
-    """Responses that are there now, reused ones included."""
-    failures: Mapping[str, int] = field(default_factory=dict)
-    """Status → prompts that ended in it."""
-    stopped: str | None = None
-    """Why it stopped before the last prompt."""
-    spent_usd: float | None = None
-    """Cost of what was sent, as far as it is known; None where none of it is."""
-    unknown_costs: int = field(default=0, compare=False)
-    """Exchanges whose cost is not known."""
-    elapsed_s: float = field(default=0.0, compare=False)
-
-    @property
-    def done(self) -> int:
-        """Prompts that this collection has finished."""
-        return self.answered - self.reused + sum(self.failures.values())
-
-    @property
-    def rate(self) -> float | None:
-        """Prompts finished a second; None before the first."""
-        return self.done / self.elapsed_s if self.done and self.elapsed_s else None
-
-    @property
-    def to_go_s(self) -> float | None:
-        """About how long the rest will take."""
-        left = self.planned - self.reused - self.done
-        return None if self.rate is None else left / self.rate
 
 
 async def collect(
@@ -144,10 +100,10 @@ async def collect(
                 cache=PromptCache(home, store, adapter(request.adapter).input_rate_hz),
                 folder=folder,
                 progress=progress,
-                before=counts,
+                tally=Tally(counts),
             )
             await job.run(missing, probing=exchange.preflight)
-        return job.result()
+        return job.tally.result()
 
 
 @dataclass
@@ -165,30 +121,13 @@ class _Collection:
     cache: PromptCache
     folder: Path
     progress: Callable[[CollectResult], None] | None
-    before: CollectResult
-    sent: int = 0
-    costs: list[float] = field(default_factory=list)
-    ends: Counter[str] = field(default_factory=Counter)
-    stopped: str | None = None
+    tally: Tally
     under_way: int = 0
-    finals: tuple[str, int] = ("", 0)
-    """The final code that the last prompts ended in, and how many did."""
-    started: float = field(default_factory=time.monotonic)
+    """Prompts whose exchanges have begun and not ended."""
     written: float = 0.0
+    """When the counts were last written (`time.monotonic`)."""
     looked: float = field(default_factory=time.monotonic)
-
-    def result(self) -> CollectResult:
-        failures = {status: n for status, n in sorted(self.ends.items()) if status != "ok"}
-        return replace(
-            self.before,
-            sent=self.sent,
-            answered=self.before.answered + self.ends["ok"],
-            failures=failures,
-            stopped=self.stopped,
-            spent_usd=sum(self.costs) if self.costs else None,
-            unknown_costs=self.sent - len(self.costs),
-            elapsed_s=time.monotonic() - self.started,
-        )
+    """When others' spending was last taken up."""
 
     async def run(self, missing: list[Wanted], *, probing: bool) -> None:
         """Work through the missing responses, as many at once as any provider takes; an error of the store ends all."""
@@ -209,7 +148,8 @@ class _Collection:
         while (want := self._next(queue)) is not None:
             self.under_way += 1
             try:
-                self._end(await self._exchange(want))
+                self.tally.end(await self._exchange(want))
+                self._tell()
             finally:
                 self.under_way -= 1
 
@@ -218,9 +158,9 @@ class _Collection:
 
     def _may_send(self, others: int) -> bool:
         """Whether one more exchange may begin beside so many others."""
-        if self.stopped is None and self.purse is not None:
-            self.stopped = self.purse.refusal(others)
-        return self.stopped is None
+        if self.tally.stopped is None and self.purse is not None:
+            self.tally.stopped = self.purse.refusal(others)
+        return self.tally.stopped is None
 
     async def _exchange(self, want: Wanted) -> Outcome:
         prompt = await asyncio.to_thread(self.cache.load, want)
@@ -234,17 +174,9 @@ class _Collection:
     def _may_repeat(self) -> bool:
         return self._may_send(self.under_way - 1)
 
-    def _end(self, last: Outcome) -> None:
-        """Count a finished prompt, and see whether there is hope for the next."""
-        self.ends[last.status] += 1
-        code = last.code if last.code in FINAL_CODES else ""
-        self.finals = (code, self.finals[1] + 1 if code == self.finals[0] else 1)
-        if code and self.finals[1] >= _HOPELESS:
-            self.stopped = f"{_HOPELESS} prompts in a row ended in {code}: {last.message}"
-        self._tell()
-
     def _tell(self) -> None:
-        counts, now = self.result(), time.monotonic()
+        """Show the counts so far, to other processes now and then."""
+        counts, now = self.tally.result(), time.monotonic()
         if now - self.written >= _WRITE_EVERY_S:
             self.written = now
             # a disk that is busy must not hold up the exchanges
@@ -253,11 +185,9 @@ class _Collection:
             self.progress(counts)
 
     async def _keep(self, want: Wanted, prompt_s: float, outcome: Outcome) -> None:
-        self.sent += 1
         charges = self.tariff.charges(outcome, prompt_s, self.answer_s)
         cost = total(charges)
-        if cost is not None:
-            self.costs.append(cost)
+        self.tally.attempt(cost)
         more = {
             "prompt": want.prompt,
             "prompt_pcm_sha256": want.pcm_sha256,
@@ -277,15 +207,3 @@ class _Collection:
         if self.purse is not None and now - self.looked >= _LOOK_EVERY_S:
             self.looked = now
             await asyncio.to_thread(self.purse.ledger.read)
-
-
-def progress_of(counts: CollectResult) -> dict[str, object]:
-    """Counts of a running collection, as others see them."""
-    return {
-        "pid": os.getpid(),
-        "at": datetime.now(UTC).isoformat(),
-        **asdict(counts),
-        "done": counts.done,
-        "rate": counts.rate,
-        "to_go_s": counts.to_go_s,
-    }

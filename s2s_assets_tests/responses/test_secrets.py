@@ -13,8 +13,7 @@ from typing import Any
 import polars as pl
 import pytest
 
-from s2s_assets.responses import Terms, build_responses, collect, request
-from s2s_assets.responses.assets import told
+from s2s_assets.responses import Terms, build_responses, collect, request, told
 from s2s_assets.responses.providers.openai_realtime import OpenAIRealtime
 from s2s_assets.responses.records import ExchangeError
 from s2s_assets.responses.status import config_status
