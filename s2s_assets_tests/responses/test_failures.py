@@ -67,6 +67,10 @@ def test_waits_that_providers_ask_for() -> None:
     assert retry_after_s(None, "Please try again in 350ms.") == pytest.approx(0.35)
     assert retry_after_s(None, "Please try again in 2h3m0s") == 7380
     assert retry_after_s(None, "Please try again later") is None
+    for endless in ("inf", "nan", "1e999"):
+        assert retry_after_s(endless) is None, "no number that a record could hold"
+    assert retry_after_s(None, f"Please try again in {'9' * 400}s") is None
+    assert retry_after_s(None, f"Please try again in {'9' * 400}h1s") is None
     date = format_datetime(datetime.now(UTC) + timedelta(seconds=100))
     assert 90 < (retry_after_s(date) or 0) <= 100
 

@@ -8,6 +8,7 @@ trusted. A content filter is a refusal.
 import base64
 import binascii
 import json
+import math
 import re
 import ssl
 from collections.abc import Mapping
@@ -72,18 +73,21 @@ def classify(code: str | None, kind: str | None = None) -> tuple[Status, bool]:
 
 def retry_after_s(header: str | None, message: str = "") -> float | None:
     """Seconds to wait, from a Retry-After header (seconds or a date), else from "try again in 1m26.4s" in a message."""
-    if header:
-        return _from_header(header)
+    seconds = _from_header(header) if header else _from_words(message)
+    return seconds if seconds is not None and math.isfinite(seconds) else None
+
+
+def _from_words(message: str) -> float | None:
     found = _TRY_AGAIN.search(message)
     if not found or not any(found.groups()):
         return None
     hours, minutes, last, unit = found.groups()
-    return int(hours or 0) * 3600 + int(minutes or 0) * 60 + float(last or 0) / (1000 if unit == "ms" else 1)
+    return float(hours or 0) * 3600 + float(minutes or 0) * 60 + float(last or 0) / (1000 if unit == "ms" else 1)
 
 
 def _from_header(header: str) -> float | None:
     try:
-        return max(0.0, float(header))
+        return max(float(header), 0.0)  # in this order NaN stays NaN
     except ValueError:
         pass
     try:
