@@ -5,8 +5,9 @@ is that count; its *share* is that count over the prompts on which both configs 
 responses is held against what it could meet. With r the overall share, a pair's *excess* is |count - r · shared
 prompts|.
 
-* **Connectivity** holds where every prompt's graph reaches all its configs (those that can be played, and those that
-  have a pair), and all configs hang together over the prompts.
+* **Connectivity** holds where every prompt's graph reaches all configs that can be played on it, and all configs hang
+  together over the prompts. Of what cannot be played any more (retired, refused by now) old pairs may stand by themselves
+  on a prompt: nothing new can be asked about them, so they close no gate.
 * **Balance** holds where the largest share is at most 1.25 times the smallest, or no excess is above 2 + 3·√w prompts
   (whole numbers cannot do better on few prompts; with w pairs voided by withdrawals for each two configs, chance alone
   moves counts by √w, and old pairs are not made again); every config is heard first in 0.48 to 0.52 of its slots, or within one
@@ -75,7 +76,7 @@ class PlanQuality:
     excess_allowed: float
     """Prompts by which a pair may differ from its share, whatever the ratio."""
     prompts_connected_share: float
-    """Of the prompts with at least two configs."""
+    """Of the prompts with at least two configs that can be played."""
     first_share_min: float | None
     first_share_max: float | None
     order_tilt_max: int
@@ -107,19 +108,20 @@ def plan_quality(plan: pl.DataFrame, cells: pl.DataFrame | None = None, withdraw
 
     Args:
         plan: all epochs, `PLAN_SCHEMA`.
-        cells: what can be played now (`CELL_COLUMNS`); without it slices are empty and a cell that the plan left out
-            is not missed.
+        cells: what can be played now (`CELL_COLUMNS`); without it slices are empty, a cell that the plan left out is
+            not missed, and every config with a pair counts as one that can be played.
         withdrawn: ids of withdrawn responses.
 
     Raises:
         InputError: `cells` is not a table of cells.
     """
-    cells = pl.DataFrame(schema=dict.fromkeys(CELL_COLUMNS, pl.String)) if cells is None else check_cells(cells)
-    state = build_state(plan, cells, withdrawn)
-    void = [*withdrawn, *replaced(plan, cells)]
+    known = pl.DataFrame(schema=dict.fromkeys(CELL_COLUMNS, pl.String)) if cells is None else check_cells(cells)
+    state = build_state(plan, known, withdrawn)
+    void = [*withdrawn, *replaced(plan, known)]
     live = plan.filter(~pl.col("response_a").is_in(void) & ~pl.col("response_b").is_in(void))
     nodes = state.present | state.playable
-    whole, compared = _whole_prompts(state, nodes), nodes.sum(axis=1) >= 2
+    reached = nodes if cells is None else state.playable
+    whole, compared = _whole_prompts(state, reached), reached.sum(axis=1) >= 2
     everything = _slice(state, nodes, np.ones(len(state.prompts), bool), "all", "all")
     heard, tilt = _heard(live), _order_tilt(live)
     first_shares = [first / total for first, total in heard.values()]
@@ -144,7 +146,7 @@ def plan_quality(plan: pl.DataFrame, cells: pl.DataFrame | None = None, withdraw
         same_model_share=same,
         same_model_expected=expected,
         algebraic_connectivity=_algebraic_connectivity(state.met_counts()),
-        slices=_slices(state, nodes, cells),
+        slices=_slices(state, nodes, known),
         connectivity_faults=_connectivity_faults(everything, apart),
         balance_faults=(
             *_rate_faults(everything, allowed),
@@ -155,7 +157,7 @@ def plan_quality(plan: pl.DataFrame, cells: pl.DataFrame | None = None, withdraw
 
 
 def _whole_prompts(state: PlanState, nodes: Bools) -> Bools:
-    """(P,) the prompt's pairs reach all its configs; one sparse graph with a block for each prompt."""
+    """(P,) the prompt's pairs reach all of the nodes; one sparse graph with a block for each prompt."""
     n_prompts, n = nodes.shape
     p, a, b = np.nonzero(state.met)
     size = n_prompts * n

@@ -82,6 +82,18 @@ def test_a_split_prompt_closes_the_gate_by_name():
     assert quality.prompts_connected_share == 0.5
 
 
+def test_a_part_of_responses_that_cannot_be_played_any_more_closes_no_gate():
+    plan = plan_of([("x", "a", "b"), ("x", "d", "e"), ("y", "a", "b"), ("y", "a", "d"), ("y", "a", "e")])
+    playable = ["xa", "xb", "ya", "yb", "yd", "ye"]
+    rows = [(r[0], r[1], r, "facts", "L1", "clean") for r in playable]
+    cells = pl.DataFrame(
+        rows, schema=["prompt", "config", "response_id", "category", "level", "acoustic"], orient="row"
+    )
+    assert plan_quality(plan, cells).connectivity_faults == (), "nothing could be done about the pair of d and e"
+    back = pl.concat([cells, cells.filter(response_id="yd").with_columns(prompt=pl.lit("x"), response_id=pl.lit("xd"))])
+    assert plan_quality(plan, back).connectivity_faults == ("not all configs are connected on prompts x",)
+
+
 def test_a_playable_cell_left_out_closes_the_gate(twin):
     plan, _ = made(twin, 5, 4)
     quality = plan_quality(plan, twin.cells(6, 4))
