@@ -1,12 +1,11 @@
 """What the stated intervals are worth, by studies simulated from a known truth; what a study of another size would have."""
 
-from s2s_assets.calibration.budget import BUDGET_VERSION, Choice, budget
+from s2s_assets.calibration.budget import Choice, budget
 from s2s_assets.calibration.foretell import Foretold, Plan, foretell
 from s2s_assets.calibration.goals import Decided, Within
 from s2s_assets.calibration.simulate import Design, population, simulate
 
 __all__ = [
-    "BUDGET_VERSION",
     "Choice",
     "Decided",
     "Design",

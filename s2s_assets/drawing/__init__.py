@@ -6,7 +6,6 @@ from s2s_assets.drawing.raster import heat_png
 from s2s_assets.drawing.svg import (
     ABOVE,
     BELOW,
-    FONT,
     INK,
     MARK,
     MUTED,
@@ -23,7 +22,6 @@ from s2s_assets.drawing.svg import (
 __all__ = [
     "ABOVE",
     "BELOW",
-    "FONT",
     "INK",
     "MARK",
     "MUTED",

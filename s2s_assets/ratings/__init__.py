@@ -1,18 +1,15 @@
 """The ratings database: handing out work, answers, import and export, cleaning, agreement."""
 
-from s2s_assets.ratings.answering import Page, beat, report_problem, save_page
 from s2s_assets.ratings.assign import next_assignment
 from s2s_assets.ratings.exclude import exclude, restore, withdraw, withdrawn
 from s2s_assets.ratings.export import export_ratings
-from s2s_assets.ratings.files import RatingsFile, RepeatsRule, read_ratings
+from s2s_assets.ratings.files import RatingsFile, read_ratings
 from s2s_assets.ratings.foreign import import_votes
 from s2s_assets.ratings.forget import Forgotten, forget
 from s2s_assets.ratings.handing import Desk, next_task
-from s2s_assets.ratings.heard import Played
-from s2s_assets.ratings.invitations import Claims, invitations, invite, invited, revoke
-from s2s_assets.ratings.layouts import Layout
+from s2s_assets.ratings.invitations import invitations, invite, revoke
 from s2s_assets.ratings.leases import Assignment, Handout, expire_leases, heartbeat, media_blob
-from s2s_assets.ratings.options import by_option, columns_option, families_option, scores_option
+from s2s_assets.ratings.options import by_option, families_option
 from s2s_assets.ratings.planted import plant, planted_strengths
 from s2s_assets.ratings.project import write_project
 from s2s_assets.ratings.quality import QUALITY_VERSION, RATER_QUALITY, rater_quality_table
@@ -21,7 +18,7 @@ from s2s_assets.ratings.quality_report import agreement_report, alike_report, on
 from s2s_assets.ratings.quality_tasks import HEARD
 from s2s_assets.ratings.reading import Reading, reading_options
 from s2s_assets.ratings.reconcile import Reconciled, read_submissions, reconcile, sittings_table
-from s2s_assets.ratings.replies import MOS, controls_table, heard_table, mos_table
+from s2s_assets.ratings.replies import controls_table, heard_table, mos_table
 from s2s_assets.ratings.review import RecordedTable
 from s2s_assets.ratings.rounds import (
     DRAWS,
@@ -34,12 +31,11 @@ from s2s_assets.ratings.rounds import (
     rounds,
 )
 from s2s_assets.ratings.settled import Settled, settled_version
-from s2s_assets.ratings.sittings import Sitting, begin
 from s2s_assets.ratings.snapshot import EXCLUSION_RULES, RATINGS, snapshot
 from s2s_assets.ratings.store import Rater, RatingsStore, enrol, status, utc_now
 from s2s_assets.ratings.submit import submit
 from s2s_assets.ratings.tasks import RATING_TASKS, rating_tasks_table, task_media, upsert_tasks
-from s2s_assets.ratings.transfer import as_written, import_file, import_ratings
+from s2s_assets.ratings.transfer import import_file, import_ratings
 from s2s_assets.ratings.verdicts import judge, verdicts_given, verdicts_in_force, verdicts_to_take
 
 __all__ = [
@@ -47,37 +43,26 @@ __all__ = [
     "DRAWS",
     "EXCLUSION_RULES",
     "HEARD",
-    "MOS",
     "QUALITY_VERSION",
     "RATER_QUALITY",
     "RATINGS",
     "RATING_TASKS",
     "Assignment",
-    "Claims",
     "Desk",
     "Forgotten",
     "Handout",
-    "Layout",
-    "Page",
-    "Played",
     "Rater",
     "RatingsFile",
     "RatingsStore",
     "Reading",
     "Reconciled",
     "RecordedTable",
-    "RepeatsRule",
     "Round",
     "Settled",
-    "Sitting",
     "agreement_report",
     "alike_report",
     "all_pairs",
-    "as_written",
-    "beat",
-    "begin",
     "by_option",
-    "columns_option",
     "controls_table",
     "enrol",
     "exclude",
@@ -92,7 +77,6 @@ __all__ = [
     "import_votes",
     "invitations",
     "invite",
-    "invited",
     "judge",
     "media_blob",
     "mos_table",
@@ -110,14 +94,11 @@ __all__ = [
     "read_submissions",
     "reading_options",
     "reconcile",
-    "report_problem",
     "restore",
     "revoke",
     "round_due",
     "round_rows",
     "rounds",
-    "save_page",
-    "scores_option",
     "settled_version",
     "sittings_table",
     "snapshot",

@@ -4,7 +4,7 @@ from s2s_assets.study.arrays import Bools, Floats, Ints
 from s2s_assets.study.blas import one_blas_thread
 from s2s_assets.study.canonical import canonical_json, digest, sha256_hex
 from s2s_assets.study.cleaning import Cleaning
-from s2s_assets.study.configs import SHARED, Config, Model, Shared, Voice
+from s2s_assets.study.configs import SHARED, Config, Model, Voice
 from s2s_assets.study.document import Board, Study, Variant
 from s2s_assets.study.errors import (
     AudioError,
@@ -28,24 +28,14 @@ from s2s_assets.study.inference import InferenceRow, inference_rows, instruction
 from s2s_assets.study.keys import NO_THINKING, ConfigKey
 from s2s_assets.study.load import StudyFolder, load_study
 from s2s_assets.study.pairing import MAX_ADAPTIVE_SHARE, MIN_ADAPTIVE_RESAMPLES, Adaptive, By
-from s2s_assets.study.scripts import (
-    ACOUSTICS,
-    DIMENSIONS,
-    LEVELS,
-    Acoustic,
-    AudioTarget,
-    Dimension,
-    QaLimits,
-    Recording,
-    Script,
-)
+from s2s_assets.study.scripts import ACOUSTICS, DIMENSIONS, LEVELS, Acoustic, AudioTarget, QaLimits, Recording, Script
 from s2s_assets.study.seeds import generator, seed
 from s2s_assets.study.sending import Exchange, Price, Provider
 from s2s_assets.study.sessions import OVERALL, Rubric
 from s2s_assets.study.settings import Settings
 from s2s_assets.study.truth import Truth, load_truth
 from s2s_assets.study.uncertainty import Uncertainty
-from s2s_assets.study.verdicts import FAULTS, JUDGEMENTS, Judgement, RecordingVerdict
+from s2s_assets.study.verdicts import FAULTS, Judgement, RecordingVerdict
 from s2s_assets.study.words import percent, plural
 
 __all__ = [
@@ -53,7 +43,6 @@ __all__ = [
     "DIMENSIONS",
     "FAULTS",
     "INFERENCE_COLUMNS",
-    "JUDGEMENTS",
     "LEVELS",
     "MAX_ADAPTIVE_SHARE",
     "MIN_ADAPTIVE_RESAMPLES",
@@ -71,7 +60,6 @@ __all__ = [
     "Config",
     "ConfigKey",
     "ConfigKeyError",
-    "Dimension",
     "Exchange",
     "Finding",
     "FitError",
@@ -97,7 +85,6 @@ __all__ = [
     "S2SError",
     "Script",
     "Settings",
-    "Shared",
     "StoreError",
     "Study",
     "StudyError",
