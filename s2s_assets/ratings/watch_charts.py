@@ -1,6 +1,6 @@
 """The admin pages' charts: votes over time, scores, the order effect by rubric, and raters against each other."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import datetime, timedelta
 
 import polars as pl
@@ -98,7 +98,7 @@ def order_chart(quality: pl.DataFrame, width: int = 760) -> str:
 
 
 def raters_chart(quality: pl.DataFrame, width: int = 760) -> str:
-    """Every rater by order effect and agreement with the others; those whom a rule drops are named.
+    """Every rater by order effect and agreement with the others; those whom a rule drops are named where there is room.
 
     Args:
         quality: The table `rater_quality`.
@@ -126,9 +126,7 @@ def raters_chart(quality: pl.DataFrame, width: int = 760) -> str:
         parts.append(
             f'<circle class="{css}" fill="{colour}" fill-opacity="0.75" cx="{at_x(x):.1f}" cy="{at_y(y):.1f}" r="4.5"/>'
         )
-        if name in dropped:
-            side, gap = ("end", -8) if at_x(x) > width * 0.75 else ("start", 8)
-            parts.append(text(round(at_x(x) + gap, 1), round(at_y(y) + 4, 1), clip(name, 24), side, size=11))
+    parts += _names([(clip(name, 24), at_x(x), at_y(y)) for name, x, y in points if name in dropped], width)
     parts.append(
         text(
             (_LEFT + width) / 2,
@@ -143,6 +141,18 @@ def raters_chart(quality: pl.DataFrame, width: int = 760) -> str:
     out = ", ".join(clip(name, 24) for name, *_ in points if name in dropped) or "none"
     label = f"{len(points)} raters by order effect and correlation with the others. Dropped by a rule: {out}"
     return drawing(width, _BOTTOM + 108, label, parts)
+
+
+def _names(points: Iterable[tuple[str, float, float]], width: int) -> Iterator[str]:
+    """Names beside their points, without those that would lie on another name."""
+    taken: list[tuple[float, float, float]] = []
+    for name, x, y in points:
+        long, to_left = width_of(name, 11), x > width * 0.75
+        start = x - 8 - long if to_left else x + 8
+        if all(abs(y - line) >= 11 or start + long < left or start > right for left, right, line in taken):
+            taken.append((start, start + long, y))
+            side, at = ("end", x - 8) if to_left else ("start", x + 8)
+            yield text(round(at, 1), round(y + 4, 1), name, side, size=11)
 
 
 def _bars(bars: Sequence[tuple[str, float]], title: str, y_unit: str, x_unit: str, width: int) -> str:

@@ -1,5 +1,6 @@
 """The admin pages' charts: well-formed whatever the names, and telling their numbers."""
 
+import re
 from datetime import UTC, datetime, timedelta
 from xml.etree import ElementTree as ET
 
@@ -84,6 +85,18 @@ def test_raters_whom_a_rule_drops_are_named_and_names_stay_text() -> None:
     assert "Dropped by a rule: <script>" in label(chart)
     assert "ben" not in chart
     assert "+0.25 (+0.12 to +0.38)" in label(order_chart(frame))
+
+
+def test_names_that_would_lie_on_one_another_are_drawn_once_and_all_are_said() -> None:
+    rows = [
+        ("rater", name, measure, value, 20, None, None, "side_bias", "drop")
+        for name, values in {"ann": (0.5, 0.5), "ben": (0.51, 0.5), "zoe": (0.5, -0.1)}.items()
+        for measure, value in zip(("order_effect", "rest_r"), values, strict=True)
+    ]
+    chart = raters_chart(pl.DataFrame(rows, schema=RATER_QUALITY, orient="row"))
+    assert re.findall(r">(ann|ben|zoe)</text>", chart) == ["ann", "zoe"]
+    assert label(chart).endswith("ann, ben, zoe")
+    assert chart.count("<circle") == 3
 
 
 def test_nothing_to_draw_is_a_drawing() -> None:

@@ -20,7 +20,7 @@ from s2s_assets.ratings.app.context import (
     stage_only,
 )
 from s2s_assets.ratings.app.pages import page
-from s2s_assets.ratings.app.words import DEFAULT, language_of, languages
+from s2s_assets.ratings.app.words import languages
 from s2s_assets.ratings.handing import more_work
 from s2s_assets.ratings.invitations import Claims, Invitation, claims_of, completion_code, invitation_of, invited
 from s2s_assets.ratings.sittings import (
@@ -45,7 +45,7 @@ def arrive(request: Request, context: AppContext, token: str) -> Response:
     found = invited(context.store, token)
     if found is None:
         raise RefusedError(404, "no_invitation")
-    claims, language = _claims(request, context, found), _language(request, context)
+    claims, language = _claims(request, context, found), context.language(request)
     if claims is None:
         return page(context, "consent", language, _seen(context, found, language, preview=True))
     if _has_sitting(request, context, found, claims):
@@ -139,11 +139,6 @@ def _claims(request: Request, context: Context, found: Invitation) -> Claims | N
     if found.panel == "personal" and claims is not None:
         return Claims(claims.person, latest_claim(context.store, found))
     return claims
-
-
-def _language(request: Request, context: Context) -> str:
-    accepted = request.headers.get("accept-language", DEFAULT)
-    return language_of(request.query_params.get("lang"), accepted, context.desk.study.language)
 
 
 def _has_sitting(request: Request, context: Context, found: Invitation, claims: Claims) -> bool:

@@ -10,7 +10,7 @@ from starlette.datastructures import FormData
 from starlette.responses import RedirectResponse, Response
 
 from s2s_assets.ratings.app.limits import Limiter, veiled
-from s2s_assets.ratings.app.words import DEFAULT
+from s2s_assets.ratings.app.words import DEFAULT, language_of
 from s2s_assets.ratings.ear_media import EarMedia
 from s2s_assets.ratings.handing import Desk
 from s2s_assets.ratings.invitations import Claims, study_key
@@ -31,7 +31,7 @@ _MOST_FIELDS = 60
 class RefusedError(Exception):
     """A request that is answered with a page of a few words."""
 
-    def __init__(self, status: int, key: str, language: str = DEFAULT) -> None:
+    def __init__(self, status: int, key: str, language: str | None = None) -> None:
         super().__init__(key)
         self.status = status
         self.key = key
@@ -115,6 +115,11 @@ class Context:
     ) -> None:
         """Set a cookie that no script can read and no foreign page can use."""
         response.set_cookie(name, value, max_age=age_s, path="/", secure=self.secure, httponly=True, samesite=samesite)
+
+    def language(self, request: Request) -> str:
+        """The language to speak to somebody in who has chosen none yet."""
+        accepted = request.headers.get("accept-language", DEFAULT)
+        return language_of(request.query_params.get("lang"), accepted, self.desk.study.language)
 
     def take_turn(self, request: Request) -> None:
         """Count a request that no sitting vouches for.

@@ -19,7 +19,6 @@ from s2s_assets.ratings.app import (
 from s2s_assets.ratings.app.context import Context, ElsewhereError, RefusedError, context_of, no_nul, see_other
 from s2s_assets.ratings.app.pages import STATIC, page, source
 from s2s_assets.ratings.app.security import Guarded
-from s2s_assets.ratings.app.words import DEFAULT
 from s2s_assets.ratings.store import Clock, utc_now
 from s2s_assets.study import Settings
 
@@ -79,16 +78,17 @@ def _elsewhere(_request: Request, error: Exception) -> Response:
 
 def _http_error(request: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)
-    return _words(request, error.status_code, _KEYS.get(error.status_code, "bad_request"), DEFAULT)
+    return _words(request, error.status_code, _KEYS.get(error.status_code, "bad_request"))
 
 
 def _no_such_address(request: Request, _error: Exception) -> Response:
-    return _words(request, 404, "no_page", DEFAULT)
+    return _words(request, 404, "no_page")
 
 
 def _failed(request: Request, _error: Exception) -> Response:
-    return _words(request, 500, "failed", DEFAULT)
+    return _words(request, 500, "failed")
 
 
-def _words(request: Request, status: int, key: str, language: str) -> Response:
-    return page(context_of(request), "message", language, {"key": key}, status=status)
+def _words(request: Request, status: int, key: str, language: str | None = None) -> Response:
+    context = context_of(request)
+    return page(context, "message", language or context.language(request), {"key": key}, status=status)

@@ -322,6 +322,13 @@ def test_a_missing_answer_is_shown_with_its_question(make_lab, browser, width) -
             asked = page.locator(f"{wrong} > legend").first.bounding_box()
             bar = page.locator(".clips").bounding_box()
             assert asked["y"] >= bar["y"] + bar["height"] - 1, wrong
+        page.evaluate("document.querySelector('form[data-page]').noValidate = true")
+        go_on(page)
+        hear(page)
+        fault = page.locator(".question .fault").first
+        assert fault.is_visible()
+        choose(page)
+        assert not fault.is_visible(), "it is answered by now"
 
 
 def test_words_of_the_other_language(lab, browser) -> None:

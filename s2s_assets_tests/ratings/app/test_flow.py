@@ -486,6 +486,14 @@ def test_preferences_stay_with_the_sitting(lab, visit) -> None:
     assert 'lang="de"' in ann.page
 
 
+def test_who_has_no_session_is_told_so_in_the_studys_language(visit) -> None:
+    visit.lab_with(**{"title: Speech lab": "title: Speech lab\nlanguage: de"})
+    ann = visit("")
+    for address in ("/i/none", "/task", "/nowhere"):
+        assert '<html lang="de">' in ann.get(address).text, address
+    assert '<html lang="en">' in ann.get("/i/none?lang=en").text
+
+
 def test_every_language_has_every_word() -> None:
     english = strings()["en"]
     for code, texts in strings().items():
