@@ -54,9 +54,9 @@ def import_file(
     as_json: bool,
 ) -> None:
     """Add a ratings FILE's answers (CSV, JSONL, Parquet); the same file again adds nothing."""
-    store, _ = _open()
+    store, folder = _open()
     if origin is not None:
-        done = import_votes(store, file, origin, utc_now())
+        done = import_votes(store, file, origin, utc_now(), [rubric.id for rubric in folder.study.rubrics])
     else:
         done = import_answers(store, file, utc_now(), columns=columns, scores=scores, layout=layout)
     if as_json:

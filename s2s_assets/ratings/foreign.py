@@ -4,17 +4,18 @@
 |---|---|---|
 | `label-studio` | its JSON export | a choice of an annotation; one that was cancelled is none |
 | `potato` | its Parquet or CSV export, a row an item and user | the label in a question's column |
-| `mturk` | the batch's results | `Answer.QUESTION` of the row's `Input.task` |
-| `p808` | the same with several tasks a HIT, as the P.808 toolkit has them | `Answer.QN`, on Overall, of `Input.QN` |
+| `mturk` | the batch's results | the answer (`hit_answers`) to QUESTION about the row's `Input.task` |
+| `p808` | the same with several tasks a HIT, as the P.808 toolkit has them | that to `QN`, on Overall, about `Input.QN` |
 
 A vote is one of the seven labels or the screen value -3 to 3, above 0 for the second heard, and is signed by the slot's
-order; the file need not know what was heard. Who voted becomes a rater with a name of its own, known by the tool's id
+order; the file need not know what was heard. What a form asks beside the study's questions, an age for instance, is rejected
+by name. Who voted becomes a rater with a name of its own, known by the tool's id
 (which `forget` takes, too). An answer's id comes from the tool's own ids, so a file that is brought twice changes
 nothing. Rejected assignments of MTurk are left out by the panel's own word.
 """
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -25,6 +26,7 @@ from sqlalchemy import select
 
 from s2s_assets.ratings.answers import rating_id, signed_score
 from s2s_assets.ratings.files import RatingsFile, Repeats, Seen
+from s2s_assets.ratings.hit_answers import hit_answers
 from s2s_assets.ratings.project import LABELS, slot_of
 from s2s_assets.ratings.raw import ROW, RejectedRow, open_raw
 from s2s_assets.ratings.schema import pair, slot
@@ -59,8 +61,15 @@ class Vote:
     elapsed_s: float | None = None
 
 
-def import_votes(store: RatingsStore, path: Path, origin: Origin, now: datetime) -> Imported:
+def import_votes(store: RatingsStore, path: Path, origin: Origin, now: datetime, rubrics: Collection[str]) -> Imported:
     """Insert the votes of another tool's file that are new.
+
+    Args:
+        store: The study's database.
+        path: The file.
+        origin: The tool that wrote it.
+        now: Aware time of the import.
+        rubrics: The study's questions.
 
     Raises:
         RatingsError: the file cannot be read as that tool's.
@@ -68,17 +77,19 @@ def import_votes(store: RatingsStore, path: Path, origin: Origin, now: datetime)
     votes = list(_READERS[origin](path))
     if not votes:
         raise RatingsError(f"{path}: no votes; expected an export of {origin} with tasks of this study's project")
-    return import_ratings(store, _as_file(store, votes, origin, now), now)
+    return import_ratings(store, _as_file(store, votes, origin, now, rubrics), now)
 
 
-def _as_file(store: RatingsStore, votes: list[Vote], origin: Origin, now: datetime) -> RatingsFile:
+def _as_file(
+    store: RatingsStore, votes: list[Vote], origin: Origin, now: datetime, rubrics: Collection[str]
+) -> RatingsFile:
     columns = (*pair.c["pair", "prompt", "config_a", "config_b", "response_a", "response_b"], *slot.c["slot", "first"])
     with store.reading() as connection:
         found = connection.execute(select(*columns).join(slot, slot.c.pair_id == pair.c.id)).mappings()
         slots = {(row["pair"], row["slot"]): row for row in found}
     good, rejected = [], []
     for vote in votes:
-        why = _wrong(vote, slots)
+        why = _wrong(vote, slots, rubrics)
         rejected += [] if why is None else [RejectedRow(vote.row, why)]
         good += [vote] if why is None else []
     names = {who: enrol(store, origin, who, now).name for who in dict.fromkeys(vote.rater for vote in good)}
@@ -94,11 +105,13 @@ def _as_file(store: RatingsStore, votes: list[Vote], origin: Origin, now: dateti
     )
 
 
-def _wrong(vote: Vote, slots: Mapping[tuple[str, int], Any]) -> str | None:
+def _wrong(vote: Vote, slots: Mapping[tuple[str, int], Any], rubrics: Collection[str]) -> str | None:
     if slot_of(vote.task) not in slots:
         return f"task {vote.task!r} is none of this study's plan"
     if not vote.rater:
         return "nobody is named who voted"
+    if vote.rubric not in rubrics:
+        return f"{vote.rubric!r} is none of this study's questions: {', '.join(rubrics)}"
     if vote.label not in _VALUES:
         return f"{vote.rubric} {vote.label!r}: expected one of the seven labels, or -3 to 3 as on the screen"
     return None
@@ -189,9 +202,9 @@ def _answers(row: Mapping[str, str]) -> Iterator[tuple[str, str]]:
     """The questions of a HIT that are answered by a score; other fields of its form are none."""
     if row.get("AssignmentStatus", "").lower() == "rejected":
         return
-    for column, label in row.items():
-        if column.startswith("Answer.") and (label in _VALUES or f"Input.{column[7:]}" in row):
-            yield column.removeprefix("Answer."), label
+    for name, label in hit_answers(row).items():
+        if label in _VALUES or f"Input.{name}" in row:
+            yield name, label
 
 
 def _rows(path: Path, needed: tuple[str, ...]) -> Iterator[tuple[int, dict[str, str]]]:

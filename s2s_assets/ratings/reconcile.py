@@ -23,6 +23,7 @@ import polars as pl
 from sqlalchemy import func, select
 
 from s2s_assets.ratings.app_schema import invitation, sitting, task
+from s2s_assets.ratings.hit_answers import hit_answers
 from s2s_assets.ratings.invitations import Panel, completion_code, invitation_of, study_key
 from s2s_assets.ratings.quality_controls import judged_controls
 from s2s_assets.ratings.raw import open_raw
@@ -107,10 +108,20 @@ def read_submissions(path: Path, panel: Panel) -> pl.DataFrame:
             f"{path}: no column {', '.join(absent)}; expected {panel}'s list of submissions, found {', '.join(raw.names)}"
         )
     frames = [table.frame for table in raw.tables()]
-    told = pl.concat(frames).rename(names, strict=False)
+    told = _with_codes(pl.concat(frames), panel).rename(names, strict=False)
     code = pl.col("code") if "code" in told.columns else pl.lit("").alias("code")
     cells = told.select("submission", "person", "status", code).cast(pl.String)
     return cells.with_columns(pl.all().fill_null("").str.strip_chars())
+
+
+def _with_codes(told: pl.DataFrame, panel: Panel) -> pl.DataFrame:
+    """The list with a column of MTurk's codes, also where the batch tells a HIT's answers as one document."""
+    _, _, _, code = _COLUMNS[panel]
+    if panel != "mturk" or code in told.columns:
+        return told
+    field = code.removeprefix("Answer.")
+    codes = [hit_answers(row).get(field, "") for row in told.iter_rows(named=True)]
+    return told.with_columns(pl.Series(code, codes, dtype=pl.String))
 
 
 def sittings_table(store: RatingsStore, panel: Panel, rules: Cleaning | None = None) -> pl.DataFrame:

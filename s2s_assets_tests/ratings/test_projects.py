@@ -13,6 +13,7 @@ from sqlalchemy import select
 
 from s2s_assets.ratings import RatingsStore, Settled, forget, import_votes, snapshot, write_project
 from s2s_assets.ratings.foreign import ORIGINS, Origin
+from s2s_assets.ratings.hit_answers import hit_answers
 from s2s_assets.ratings.project import LABELS, TOOLS, Projected, Tool
 from s2s_assets.ratings.schema import rater
 from s2s_assets.study import RatingsError, StudyFolder, load_study
@@ -27,6 +28,7 @@ tags: [needs_reasoning]
 models:
   - {id: m0, name: M Zero, family: M, provider: lab, adapter: openai_realtime, voices: [{id: v}]}
 """
+RUBRICS = ("reasoning", "overall")
 PROMPTS = (
     "prompt,text,category,level,tags\np0,say so,facts,L1,needs_reasoning\np1,say so,facts,L1,\np2,say so,facts,L1,\n"
 )
@@ -162,12 +164,12 @@ def test_votes_come_back_signed_by_the_slots_order_and_only_once(origin: Origin,
         ("pair-9-9-9.0", "ada@example", "overall", "3"),
     ]
     path = a_file(origin, tmp_path, votes)
-    done = import_votes(planned, path, origin, clock())
+    done = import_votes(planned, path, origin, clock(), RUBRICS)
     assert (done.inserted, done.already) == (3, 0)
     assert [r.reason for r in done.rejected] == (
         [] if origin == "p808" and done.read == 3 else ["task 'pair-9-9-9.0' is none of this study's plan"]
     )
-    again = import_votes(planned, path, origin, clock.wind(minutes=1))
+    again = import_votes(planned, path, origin, clock.wind(minutes=1), RUBRICS)
     assert (again.inserted, again.already, again.conflicts) == (0, 3, 0)
     frame = snapshot(planned, Settled("", clock(), 0), []).frame.sort("pair", "first")
     assert frame.select("pair", "first", "score", "screen_value", "rubric", "source").rows() == [
@@ -183,7 +185,7 @@ def test_votes_come_back_signed_by_the_slots_order_and_only_once(origin: Origin,
 
 def test_who_voted_has_a_name_of_no_meaning_and_can_be_forgotten_by_the_tools_id(planned, clock, tmp_path) -> None:
     path = a_file("mturk", tmp_path, [("pair-0-0-1.0", "A1WORKER", "overall", "1")])
-    import_votes(planned, path, "mturk", clock())
+    import_votes(planned, path, "mturk", clock(), RUBRICS)
     with planned.reading() as connection:
         (row,) = connection.execute(select(*rater.c["name", "provider", "external_id"])).all()
     assert row.name != row.external_id == "A1WORKER"
@@ -198,11 +200,42 @@ def test_votes_that_are_none_are_told_by_row(planned, clock, tmp_path) -> None:
         "a1,w,Approved,pair-0-0-1.0,1\na1,w,Approved,pair-0-0-1.0,1\na1,w,Approved,pair-0-0-1.0,2\n"
         "a2,w,Rejected,pair-0-0-2.0,3\na3,,Approved,pair-0-0-3.0,3\n"
     )
-    done = import_votes(planned, path, "mturk", clock())
+    done = import_votes(planned, path, "mturk", clock(), RUBRICS)
     assert (done.inserted, done.already, done.conflicts) == (1, 1, 1)
     assert [(r.row, r.reason.partition(" has ")[0]) for r in done.rejected] == [
         (4, done.rejected[0].reason.partition(" has ")[0]), (6, "nobody is named who voted")
     ]  # fmt: skip
+
+
+@pytest.mark.parametrize("origin", ["label-studio", "potato", "mturk"])
+def test_what_a_form_asks_beside_the_studys_questions_is_no_answer(origin: Origin, planned, clock, tmp_path) -> None:
+    votes = [("pair-0-0-1.0", "ada", "overall", "1"), ("pair-0-0-1.1", "ada", "age_group", "3")]
+    done = import_votes(planned, a_file(origin, tmp_path, votes), origin, clock(), RUBRICS)
+    assert done.inserted == 1
+    assert [r.reason for r in done.rejected] == ["'age_group' is none of this study's questions: reasoning, overall"]
+
+
+@pytest.mark.parametrize(
+    ("column", "cell"),
+    [
+        ("Answer.overall.A is better", "true"),
+        ("Answer.overall.-2", "TRUE"),
+        ("Answer.taskAnswers", '[{"overall": {"-1": false, "-2": true}, "comment": "=1+1", "seen": true}]'),
+        ("Answer.taskAnswers", '[{"overall": "A is better"}]'),
+    ],
+)
+def test_a_hits_answers_are_found_in_every_form_of_the_batch(column: str, cell: str, planned, clock, tmp_path) -> None:
+    path = tmp_path / "batch.csv"
+    columns = ("AssignmentId", "WorkerId", "Input.task", "Answer.overall.0", "Answer.comment")
+    pl.DataFrame([("a1", "w", "pair-0-0-1.0", "false", "fine", cell)], (*columns, column), orient="row").write_csv(path)
+    assert import_votes(planned, path, "mturk", clock(), RUBRICS).inserted == 1
+    frame = snapshot(planned, Settled("", clock(), 0), []).frame
+    assert frame["screen_value"].to_list() == [-2]
+
+
+@pytest.mark.parametrize("cell", ["[1", "7", '[["overall"]]', '[{"overall": {"-2": "true"}}]', "null", ""])
+def test_a_document_of_another_shape_holds_no_answers(cell: str) -> None:
+    assert hit_answers({"Answer.taskAnswers": cell}) == {}
 
 
 @pytest.mark.parametrize(
@@ -219,4 +252,4 @@ def test_a_file_of_another_kind_is_refused(origin: Origin, content: str, told: s
     path = tmp_path / "file"
     path.write_text(content)
     with pytest.raises(RatingsError, match=told):
-        import_votes(planned, path, origin, clock())
+        import_votes(planned, path, origin, clock(), RUBRICS)

@@ -108,6 +108,15 @@ def test_other_panels_have_columns_of_their_own_and_a_code_for_each_sitting(plan
     )
     pays = reconcile(read_submissions(path, "mturk"), known).submissions.select("pay", "why").rows()
     assert pays == [("full", "finished"), ("review", "sent the code of another sitting or ending")]
+    document = tmp_path / "document.csv"
+    told = f'"[{{""surveycode"": "" {codes["s-ada"]}""}}]"'
+    given_list(
+        document,
+        *(f"h,s-{name},p-{name},Submitted,{told}" for name in ("ada", "bob")),
+        header=header.replace("surveycode", "taskAnswers"),
+    )
+    again = reconcile(read_submissions(document, "mturk"), known).submissions.select("pay", "why").rows()
+    assert again == pays
     assert sittings_table(planned, "prolific").is_empty()
 
 
