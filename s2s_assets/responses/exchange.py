@@ -12,6 +12,7 @@ way to it did (limits, time-outs, broken connections) is.
 """
 
 import asyncio
+from collections.abc import Mapping
 from dataclasses import replace
 
 from s2s_assets.audio import SILENCE_DBFS, from_pcm16, loudest_frame_dbfs
@@ -94,7 +95,7 @@ def _outcome(protocol: Adapter, recorder: Recorder, failure: ExchangeError | Non
         input_transcript=redact.optional(recorder.input_transcript),
         output_transcript=redact.optional(recorder.output_transcript),
         arrivals=tuple(recorder.arrivals),
-        usage=redact.tree(recorder.usage),
+        usage=redact.tree(recorder.usage) if isinstance(recorder.usage, Mapping) else None,
         model_reported=redact.optional(recorder.model_reported),
         timings=recorder.timings,
         log=redact.lines(recorder.log_lines),

@@ -11,6 +11,8 @@ from dataclasses import dataclass
 from typing import Any
 
 Usage = Mapping[str, Any]
+_MOST = 1e12
+"""More than this is no amount of one exchange."""
 
 
 @dataclass(frozen=True)
@@ -121,4 +123,4 @@ def _count(value: Any) -> int | None:
 
 def _number(value: Any) -> float | None:
     plain = isinstance(value, int | float) and not isinstance(value, bool)
-    return float(value) if plain and value >= 0 else None
+    return float(value) if plain and 0 <= value <= _MOST else None

@@ -19,7 +19,9 @@ from s2s_assets.study import canonical_json
 
 COMMENTARY = "commentary"
 _SHORTEST_BODY = 200
-_BASE64_BODY = re.compile(rf"[A-Za-z0-9+/_-]{{{_SHORTEST_BODY},}}={{0,2}}")
+_BASE64 = "A-Za-z0-9+/_-"
+# the look behind keeps a long text of shorter runs from being searched anew at each of their letters
+_BASE64_BODY = re.compile(rf"(?<![{_BASE64}])[{_BASE64}]{{{_SHORTEST_BODY},}}={{0,2}}")
 
 Milestone = Literal["connected", "configured", "input_sent", "first_event", "first_audio", "last_audio", "done"]
 
@@ -31,8 +33,9 @@ class Item:
     order: int
     provisional: bool = False
     chunks: list[bytes] = field(default_factory=list)
-    transcript: str | None = None
-    pieces: list[str] = field(default_factory=list)
+    transcript: Any = None
+    """The whole of it, as the provider says it; no transcript where it is no text."""
+    pieces: list[Any] = field(default_factory=list)
     """Transcript deltas, used where no whole transcript came."""
 
     @property
@@ -43,7 +46,9 @@ class Item:
     @property
     def text(self) -> str:
         """The item's words."""
-        return "".join(self.pieces) if self.transcript is None else self.transcript
+        if isinstance(self.transcript, str):
+            return self.transcript
+        return "".join(piece for piece in self.pieces if isinstance(piece, str))
 
 
 class Recorder:
@@ -64,6 +69,7 @@ class Recorder:
         """Events in canonical JSON, written down as they happen: most do while a prompt is being spoken."""
         self.thinking: list[str] = []
         self.input_transcript: str | None = None
+        """These three as the provider says them; of another kind than they should be, they are nothing."""
         self.usage: Mapping[str, Any] | None = None
         self.model_reported: str | None = None
 
@@ -104,13 +110,12 @@ class Recorder:
         kept = _without_bodies(event, body)
         self.log_lines.append(canonical_json({"at_ms": self.now_ms(), "dir": direction, "event": kept}))
 
-    def item(self, key: str, order: int | None = None) -> Item:
-        """The item of a provider's id, made at its first mention; `order` is the provider's number."""
-        if key not in self.items:
-            self.items[key] = Item(len(self.items) if order is None else order)
-        elif order is not None:
-            self.items[key].order = order
-        return self.items[key]
+    def item(self, key: str, order: Any = None) -> Item:
+        """The item of a provider's id, made at its first mention; `order` is the provider's number, if it is one."""
+        item = self.items.setdefault(key, Item(len(self.items)))
+        if isinstance(order, int):
+            item.order = order
+        return item
 
     def audio(self, item: Item, pcm: bytes) -> None:
         """Add a chunk to an item; audio is a sign of an answer, whatever else is."""

@@ -12,6 +12,8 @@ from typing import Any, Literal, Self
 
 from s2s_assets.audio import Clip, encode, from_pcm16, mono, pcm16, resample
 
+RATES_HZ = range(4_000, 192_001)
+"""Sampling rates that speech may have."""
 Status = Literal[
     "ok",
     "refused",

@@ -63,9 +63,9 @@ class Redactor:
         # an escape stands for a character that no pattern spans; as a blank it hides no beginning of a word
         return not _may_hold(text) or _LOOKS_SECRET.search(_ESCAPE.sub(" ", text)) is None
 
-    def optional(self, text: str | None) -> str | None:
-        """The same, where there may be no text."""
-        return None if text is None else self.text(text)
+    def optional(self, text: Any) -> str | None:
+        """The text masked, where there is one; None where there is none, or something else in its place."""
+        return self.text(text) if isinstance(text, str) else None
 
     def tree(self, value: Any) -> Any:
         """JSON-like data with every string, keys included, masked: a copy, unless there is nothing to mask."""

@@ -137,6 +137,16 @@ class AnswersEarly(LiveConversation):
             raise ClosingError(1007, "Request contains an invalid argument.")
 
 
+class AnswersInAPause(LiveConversation):
+    """Ends the turn by itself and answers the part of the prompt that has come."""
+
+    async def realtime(self, kind: str, value: Any) -> None:
+        await super().realtime(kind, value)
+        if kind == "audio" and self.buffer:
+            prompt, self.buffer = bytes(self.buffer), None
+            await self.respond(await self.answer(prompt, self.asked()))
+
+
 class MixedRates(LiveConversation):
     """The rate changes within the answer."""
 

@@ -160,6 +160,21 @@ class OtherRate(LiveConversation):
         yield audio_part(pcm, "audio/pcm;rate=12000")
 
 
+class ImpossibleRate(LiveConversation):
+    """A rate that no sound has."""
+
+    def parts(self, pcm: bytes) -> Iterator[dict[str, Any]]:
+        yield audio_part(pcm, "audio/pcm;rate=0")
+
+
+class OddAtLast(LiveConversation):
+    """A message of an odd shape when all that matters has come."""
+
+    async def finish(self, answer: Answer) -> None:
+        await self.content(modelTurn=None)
+        await super().finish(answer)
+
+
 class NoRate(LiveConversation):
     """No rate in the type, or no type at all."""
 
@@ -215,8 +230,11 @@ SCENARIOS: dict[str, Scenario] = {
     "never_answers": (faults.NeverAnswers, voices.plain),
     "stalls": (faults.Stalls, voices.plain),
     "answers_early": (faults.AnswersEarly, voices.plain),
+    "answers_in_a_pause": (faults.AnswersInAPause, voices.plain),
     "other_rate": (OtherRate, voices.plain),
     "no_rate": (NoRate, voices.plain),
+    "impossible_rate": (ImpossibleRate, voices.plain),
+    "odd_at_last": (OddAtLast, voices.plain),
     "mixed_rates": (faults.MixedRates, voices.plain),
     "compressed": (faults.Compressed, voices.plain),
     "not_json": (faults.NotJson, voices.plain),

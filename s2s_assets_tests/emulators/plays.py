@@ -43,3 +43,12 @@ async def stalling(start: bytes) -> AsyncIterator[bytes]:
     """A body that begins and does not go on."""
     yield start
     await asyncio.Event().wait()
+
+
+async def commented(start: bytes, rest: bytes) -> AsyncIterator[bytes]:
+    """A stream of events that for a second says nothing but comments, which keep it open, and then goes on."""
+    yield start
+    for _ in range(100):
+        await asyncio.sleep(0.01)
+        yield b": ping\n\n"
+    yield rest

@@ -5,11 +5,12 @@ Each class overrides hooks of `Conversation` and calls the next one, so that it 
 
 import asyncio
 import itertools
+from collections.abc import Mapping
 from typing import Any, ClassVar
 
 from s2s_assets.demo.answers import Answer
 from s2s_assets.demo.realtime_conversation import Conversation
-from s2s_assets.demo.realtime_events import RequestError
+from s2s_assets.demo.realtime_events import RequestError, new_name
 
 RATE_LIMIT = {
     "type": "tokens",
@@ -172,6 +173,16 @@ class AnswersEarly(Conversation):
     async def complain(self, error: RequestError, event_id: str | None) -> None:
         await super().complain(error, event_id)
         await self.socket.close(1000)
+
+
+class AnswersInAPause(Conversation):
+    """Ends the turn by itself, whatever the session says, and answers the part of the prompt that has come."""
+
+    async def handle(self, message: Mapping[str, Any], tasks: asyncio.TaskGroup) -> None:
+        await super().handle(message, tasks)
+        if self.buffer and self.responding is None:
+            self.prompt = bytes(self.buffer)
+            self.responding = tasks.create_task(self.respond(new_name("resp")))
 
 
 class EchoesKey(Conversation):

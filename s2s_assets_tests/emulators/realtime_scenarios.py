@@ -61,6 +61,7 @@ WAYS: dict[str, Scenario] = {
     "error_aside": (faults.ErrorAside, voices.plain),
     "error_then_close": (faults.ErrorThenClose, voices.plain),
     "answers_early": (faults.AnswersEarly, voices.plain),
+    "answers_in_a_pause": (faults.AnswersInAPause, voices.plain),
     "not_json": (shapes.NotJson, voices.plain),
     "not_base64": (shapes.NotBase64, voices.plain),
     "odd_values": (shapes.OddValues, voices.plain),

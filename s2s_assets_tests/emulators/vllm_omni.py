@@ -19,7 +19,7 @@ from starlette.routing import Route
 
 from s2s_assets.demo.answers import RATE_HZ
 from s2s_assets.demo.http_server import HttpServer
-from s2s_assets_tests.emulators.plays import Broken, Plays, stalling
+from s2s_assets_tests.emulators.plays import Broken, Plays, commented, stalling
 from s2s_assets_tests.emulators.voices import FINAL, speech
 
 SPEAKERS = ("ethan", "chelsie", "aiden")
@@ -28,7 +28,7 @@ SCENARIOS = (
     *("unknown_fields", "text_only", "silence", "half_a_sample", "no_audio_error", "error_in_stream", "error_in_body"),
     *("no_stream", "error_no_stream", "page_no_stream", "not_json", "not_base64", "not_audio", "no_end", "length"),
     *("words_cut", "content_filter", "http_400", "http_429", "http_503"),
-    *("needs_key", "echoes_key", "never_answers", "stalls", "cut", "cut_at_once"),
+    *("needs_key", "echoes_key", "never_answers", "stalls", "stalls_with_pings", "cut", "cut_at_once"),
 )
 _BODIES = {
     "text_only": b"",
@@ -68,22 +68,25 @@ class VllmOmniEmulator(Plays, HttpServer):
             return refusal(400, f"Invalid speaker. Supported: {', '.join(SPEAKERS)}")
         prompt = prompt_of(body)
         self.prompts.append(prompt)
-        if self.scenario in {"never_answers", "stalls"} or self.scenario.startswith("cut"):
+        if self.scenario in {"never_answers", "stalls", "stalls_with_pings"} or self.scenario.startswith("cut"):
             return self._broken(body, prompt)
         if body.get("stream") and not self.scenario.endswith("no_stream"):
             return StreamingResponse(self._stream(body, prompt), media_type="text/event-stream")
         return self._whole(body, prompt)
 
     def _broken(self, body: Mapping[str, Any], prompt: bytes) -> Response:
+        events = self._events(body, prompt)
         match self.scenario:
             case "never_answers":
                 return StreamingResponse(stalling(b""), media_type="text/event-stream")
             case "stalls":
-                start = "".join(self._events(body, prompt)[:4])
-                return StreamingResponse(stalling(start.encode()), media_type="text/event-stream")
+                return StreamingResponse(stalling("".join(events[:4]).encode()), media_type="text/event-stream")
+            case "stalls_with_pings":
+                start, rest = ("".join(part).encode() for part in (events[:4], events[4:]))
+                return StreamingResponse(commented(start, rest), media_type="text/event-stream")
             case "cut_at_once":
                 return Broken(b"")
-        return Broken("".join(self._events(body, prompt)).encode())
+        return Broken("".join(events).encode())
 
     async def _stream(self, body: Mapping[str, Any], prompt: bytes) -> AsyncIterator[str]:
         for event in self._events(body, prompt):
@@ -109,7 +112,11 @@ class VllmOmniEmulator(Plays, HttpServer):
             chunks[-1]["choices"][0]["finish_reason"] = self._finish()
         chunks.append({**base, "choices": [], "usage": usage(prompt, pcm)})
         if self.scenario == "unknown_fields":
-            chunks = [{**chunk, "metrics": {"x": 1}, "choices": [*chunk["choices"], choice({})]} for chunk in chunks]
+            note = "line\u2028separators\x85that end no line"
+            chunks = [
+                {**chunk, "metrics": {"x": 1, "note": note}, "choices": [*chunk["choices"], choice({})]}
+                for chunk in chunks
+            ]
             chunks[-2]["choices"][0]["finish_reason"] = "stop"
         return [*map(data, chunks), "data: [DONE]\n\n"]
 
@@ -205,7 +212,7 @@ def failing(message: str, kind: str, code: int) -> list[str]:
 
 
 def data(document: Mapping[str, Any]) -> str:
-    return f"data: {json.dumps(document)}\n\n"
+    return f"data: {json.dumps(document, ensure_ascii=False)}\n\n"
 
 
 def refusal(status: int, message: str) -> Response:

@@ -88,8 +88,13 @@ class Party:
         )
 
     def terms(self, code: str | None) -> Terms:
-        """Short only where a time-out of this code is to come; over HTTP the first event's deadline has both in it."""
+        """Short only where a time-out of this code is to come; over HTTP the first event's deadline has both in it.
+
+        An answer amid the prompt needs a prompt that takes its time.
+        """
         match code:
+            case "answered_early":
+                return replace(PATIENT, pace=1.0)
             case "connection_timeout" | "configuration_timeout":
                 return replace(PATIENT, connect_timeout_s=0.5)
             case "first_event_timeout" | "no_speech_detected":

@@ -80,6 +80,11 @@ def test_usage_in_each_providers_words(usage: Mapping[str, Any] | None, meters: 
     assert read_usage(usage) == meters
 
 
+def test_what_is_no_amount_is_none() -> None:
+    for odd in (-1, True, "7", None, [7], 1e300, 10**400):
+        assert read_usage({"input_tokens": odd, "output_tokens": 1, "seconds": odd, "characters": odd}) == Meters()
+
+
 def test_the_price_of_a_realtime_answer_by_hand() -> None:
     price = price_table().price("openai", "gpt-realtime-2.1")
     assert price is not None

@@ -39,6 +39,7 @@ ANSWERED = [
     "other_rate",
     "no_rate",
     "odd_values",
+    "odd_at_last",
 ]
 WITHOUT_USAGE = {"no_usage", "never_turn_complete", "close_after_generation"}
 FAILED: dict[str, tuple[str, str, bool]] = {
@@ -63,6 +64,8 @@ FAILED: dict[str, tuple[str, str, bool]] = {
     "never_answers": ("timeout", "first_event_timeout", True),
     "stalls": ("timeout", "next_event_timeout", True),
     "answers_early": ("provider_error", "closed_1007", False),
+    "answers_in_a_pause": ("provider_error", "answered_early", False),
+    "impossible_rate": ("invalid_audio", "unexpected_format", False),
     "mixed_rates": ("invalid_audio", "unexpected_format", False),
     "compressed": ("invalid_audio", "unexpected_format", False),
     "not_json": ("provider_error", "malformed_event", False),
@@ -106,6 +109,8 @@ def turn() -> Turn:
 
 
 def terms_for(scenario: str) -> dict[str, Any]:
+    if scenario == "answers_in_a_pause":
+        return {"terms": replace(QUICK, pace=1.0)}
     return {"terms": IMPATIENT} if FAILED.get(scenario, ("",))[0] == "timeout" else {}
 
 

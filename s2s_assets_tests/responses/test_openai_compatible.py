@@ -6,6 +6,8 @@ from typing import Any
 import pytest
 
 from s2s_assets.responses import Outcome, exchange
+from s2s_assets.responses.providers.openai_compatible import OpenAICompatible
+from s2s_assets.responses.recorder import Recorder
 from s2s_assets_tests.emulators.dashscope import DashScopeEmulator
 from s2s_assets_tests.emulators.openai import OpenAIEmulator
 from s2s_assets_tests.emulators.voices import FINAL, item
@@ -24,6 +26,17 @@ def _turn(emulator: Any, terms: Any = PATIENT, **settings: Any) -> tuple[Outcome
 def test_speech_is_heard_once_under_either_name(scenario: str) -> None:
     outcome, _ = _turn(OpenAIEmulator(scenario))
     assert outcome.pcm == item(None, FINAL, COMPATIBLE.prompt().pcm).pcm
+
+
+def test_no_audio_stands_in_the_log_under_the_name_that_is_not_listened_to() -> None:
+    request = COMPATIBLE.request("ws://127.0.0.1:9")
+    protocol = OpenAICompatible(request, Recorder(request))
+    delta = {"response_id": "r", "item_id": "i", "output_index": 0, "delta": "AAAA"}
+    protocol.receive({"type": "response.created", "response": {"id": "r"}})
+    protocol.receive({"type": "response.output_audio.delta", **delta})
+    bodies = [protocol.body({"type": f"{name}.delta", **delta}) for name in OpenAICompatible.speech_events]
+    assert bodies == ["delta", "delta"]
+    assert protocol.body({"type": "response.output_audio_transcript.delta", "delta": "word"}) is None
 
 
 def test_the_flat_form_at_another_path() -> None:

@@ -46,6 +46,7 @@ FAMILY: dict[str, End] = {
     "model_gone": ("provider_error", "model_not_found", False),
     "error_then_close": ("provider_error", "session_expired", False),
     "answers_early": ("provider_error", "invalid_value", False),
+    "answers_in_a_pause": ("provider_error", "answered_early", False),
     "not_json": ("provider_error", "malformed_event", False),
     "not_base64": ("invalid_audio", "not_base64", False),
     "odd_shape": ("runner_error", "AttributeError", False),

@@ -83,6 +83,11 @@ def test_a_cascade_has_an_address_a_key_and_a_provider_by_stage() -> None:
             "no base_url for stage realtime: expected wss://HOST",
         ),
         ({"adapter": "openai_compatible", "settings": {"form": "old"}}, None, "form is 'old', expected nested or flat"),
+        (
+            {"adapter": "openai_compatible", "settings": {"output_rate_hz": 0}},
+            None,
+            "output_rate_hz is 0, expected a whole",
+        ),
         ({}, "ws://x:port", "'ws://x:port'"),
     ],
 )

@@ -45,6 +45,7 @@ STREAMED: dict[str, End] = EITHER | {
     "error_no_stream": ("provider_error", "http_400", False),
     "page_no_stream": ("provider_error", "malformed_event", False),
     "stalls": ("timeout", "next_event_timeout", True),
+    "stalls_with_pings": ("timeout", "next_event_timeout", True),
     "cut": ("truncated", "broken_off", True),
     "cut_at_once": ("provider_error", "broken_off", True),
 }

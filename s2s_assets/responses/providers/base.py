@@ -16,7 +16,7 @@ from s2s_assets.responses.recorder import Recorder
 from s2s_assets.responses.records import Prompt, Request
 from s2s_assets.study import StudyError
 
-ODD_EVENT = (ArithmeticError, AttributeError, LookupError, OSError, TypeError, ValueError)
+ODD_EVENT = (ArithmeticError, AttributeError, LookupError, OSError, RecursionError, TypeError, ValueError)
 """What `run` and `probe` may raise beside `ExchangeError`: an event had a shape that the adapter did not expect."""
 
 

@@ -3,7 +3,8 @@
 The configuration holds before any audio goes out. Audio goes out in frames, each when its last sample would have been
 spoken at the given pace, while a reader already takes events. Three deadlines are kept apart: connection and
 configuration; end of turn to first sign of an answer; idle time between events *of the answer* (a ping is none). A
-channel that closes before the answer is over is a failure, whatever is said of it.
+channel that closes before the answer is over is a failure, whatever is said of it; so is an answer that begins before the
+whole prompt has been sent, where the turn's end is said: it answers a part of the prompt.
 """
 
 import asyncio
@@ -15,7 +16,7 @@ from enum import Enum, auto
 from typing import Any, Protocol
 
 from s2s_assets.responses.deadline import Deadline
-from s2s_assets.responses.providers.base import Adapter
+from s2s_assets.responses.providers.base import ODD_EVENT, Adapter
 from s2s_assets.responses.providers.failures import json_object
 from s2s_assets.responses.records import ExchangeError, Prompt
 
@@ -59,6 +60,9 @@ class Channel(Protocol):
 
 class ConversationAdapter(Adapter):
     """An adapter that says what its messages are and what carries them."""
+
+    _spoken = False
+    """Whether the whole prompt is on its way."""
 
     @abstractmethod
     async def connect(self) -> Channel:
@@ -153,16 +157,18 @@ class ConversationAdapter(Adapter):
         await self._linger(channel)
 
     async def _write(self, channel: Channel, prompt: Prompt, deadline: Deadline, begun: float) -> None:
-        # a closed channel is the reader's to report: the provider's last words may still be unread
-        with suppress(ClosedError):
+        terms = self.request.terms
+        try:
             await self._send_turn(channel, prompt, begun)
             self.recorder.mark("input_sent")
-            terms = self.request.terms
             if self.recorder.reached("first_event"):
                 deadline.expect("next_event", terms.idle_timeout_s)
             else:
                 deadline.expect("first_event", terms.first_event_timeout_s)
             await self.after_turn(channel)
+        except ClosedError:
+            # the reader's to report: the provider's last words may still be unread
+            deadline.expect("close", terms.idle_timeout_s)
 
     async def _send_turn(self, channel: Channel, prompt: Prompt, begun: float) -> None:
         terms = self.request.terms
@@ -172,6 +178,7 @@ class ConversationAdapter(Adapter):
         for due_s, pcm in schedule(prompt, terms.frame_ms, terms.pace):
             await asyncio.sleep(begun + due_s - loop.time() if due_s else 0)
             await self.send(channel, *self.frame(pcm))
+        self._spoken = True
         for message in self.end_of_turn():
             await self.send(channel, message)
 
@@ -180,6 +187,9 @@ class ConversationAdapter(Adapter):
             progress = self.receive(await self.next(channel))
             if progress is Progress.ASIDE:
                 continue
+            if not self._spoken and self.end_of_turn():
+                message = "the service began to answer before the whole prompt had been sent, without the turn's end"
+                raise ExchangeError("provider_error", "answered_early", message)
             self.recorder.mark("first_event")
             if progress is Progress.OVER:
                 return self.recorder.mark("done")
@@ -187,12 +197,13 @@ class ConversationAdapter(Adapter):
                 deadline.expect("next_event", self.request.terms.idle_timeout_s)
 
     async def _linger(self, channel: Channel) -> None:
-        """Read on for what may come late; a close or the end of the patience is no failure."""
+        """Read on for what may come late; a close, an odd event or the end of the patience is no failure."""
         ended = asyncio.get_running_loop().time()
         with suppress(TimeoutError, ClosedError, ExchangeError):
             while (wait_s := self.patience_s()) > 0:
                 async with asyncio.timeout_at(ended + wait_s):
-                    self.receive(await self.next(channel))
+                    with suppress(*ODD_EVENT):
+                        self.receive(await self.next(channel))
 
     async def send(self, channel: Channel, message: Mapping[str, Any], body: str | None = None) -> None:
         """Log and send a message; `body` is the key whose value is audio."""

@@ -17,7 +17,7 @@ from email.utils import parsedate_to_datetime
 from typing import Any
 from urllib.parse import urlsplit
 
-from s2s_assets.responses.records import ExchangeError, Status
+from s2s_assets.responses.records import RATES_HZ, ExchangeError, Status
 
 UNTRUSTED = "untrusted_certificate"
 FINAL_CODES = frozenset(
@@ -103,7 +103,7 @@ def _detail(body: bytes) -> tuple[str | None, str]:
     text = body[:2000].decode("utf-8", "replace").strip()
     try:
         document = json.loads(body)
-    except ValueError:
+    except (ValueError, RecursionError):
         return None, text[:300]
     inner = document.get("error", document.get("detail", document)) if isinstance(document, dict) else document
     if not isinstance(inner, dict):
@@ -132,18 +132,22 @@ def error_object(error: Any, stage: str | None = None) -> ExchangeError:
 
 
 def json_object(data: bytes | str, what: str, stage: str | None = None) -> dict[str, Any]:
-    """A provider's JSON object; NaN and infinities in it are None.
+    """A provider's JSON object; NaN and infinities in it, numbers too large for a float too, are None.
 
     Raises:
-        ExchangeError: it is no JSON object.
+        ExchangeError: it is no JSON object, or one that is nested too deep to be read.
     """
     try:
-        document = json.loads(data, parse_constant=lambda _: None)
-    except ValueError:
+        document = json.loads(data, parse_constant=lambda _: None, parse_float=_finite)
+    except (ValueError, RecursionError):
         document = None
     if not isinstance(document, dict):
         raise ExchangeError("provider_error", "malformed_event", f"{what} is no JSON object", stage=stage)
     return document
+
+
+def _finite(text: str) -> float | None:
+    return number if math.isfinite(number := float(text)) else None
 
 
 def decoded(text: Any) -> bytes:
@@ -156,6 +160,17 @@ def decoded(text: Any) -> bytes:
         return base64.b64decode(text, validate=True)
     except (binascii.Error, TypeError, ValueError):
         raise ExchangeError("invalid_audio", "not_base64", "a piece of audio is no base64") from None
+
+
+def possible_rate_hz(rate_hz: int) -> int:
+    """A sampling rate that a provider names.
+
+    Raises:
+        ExchangeError: no speech has it.
+    """
+    if rate_hz not in RATES_HZ:
+        raise ExchangeError("invalid_audio", "unexpected_format", f"audio of {str(rate_hz)[:20]} Hz")
+    return rate_hz
 
 
 def connection_error(

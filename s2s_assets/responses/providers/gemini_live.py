@@ -17,7 +17,7 @@ from collections.abc import Mapping
 from typing import Any, ClassVar
 
 from s2s_assets.responses.providers.addresses import join
-from s2s_assets.responses.providers.failures import decoded
+from s2s_assets.responses.providers.failures import decoded, possible_rate_hz
 from s2s_assets.responses.providers.sessions import camel_case, merged
 from s2s_assets.responses.providers.websocket import STAGE, Progress, WebsocketAdapter
 from s2s_assets.responses.recorder import Recorder
@@ -35,7 +35,7 @@ class GeminiLive(WebsocketAdapter):
     """One exchange over the Live protocol."""
 
     name: ClassVar[str] = "gemini_live"
-    version: ClassVar[str] = "1"
+    version: ClassVar[str] = "2"
     input_rate_hz: ClassVar[int] = 16_000
     default_url: ClassVar[str] = "wss://generativelanguage.googleapis.com"
     setting_names: ClassVar[frozenset[str]] = frozenset({"model", "setup"})
@@ -141,7 +141,7 @@ class GeminiLive(WebsocketAdapter):
             if rate_hz is None or (self.recorder.reached("first_audio") and rate_hz != self._rate_hz):
                 problem = f"audio is {blob['mimeType']!r}, not PCM of one rate"
                 raise ExchangeError("invalid_audio", "unexpected_format", problem)
-            self._rate_hz = rate_hz
+            self._rate_hz = possible_rate_hz(rate_hz)
             self.recorder.audio(self.recorder.item("answer"), decoded(blob.get("data")))
 
     def closed(self, code: int, reason: str) -> ExchangeError:

@@ -68,11 +68,23 @@ class Answer:
         if self.kind.startswith(("application/json", "text/html")):
             yield await self.json()
             return
-        async for line in self.response.aiter_lines():
-            self.deadline.expect("next_event", self.idle_timeout_s)
-            data = line.removeprefix("data:").strip() if line.startswith("data:") else ""
-            if data and data != "[DONE]":
+        async for line in self._lines():
+            data = line.removeprefix(b"data:").strip() if line.startswith(b"data:") else b""
+            if data and data != b"[DONE]":
+                # a comment, by which a connection is kept open, is no sign of life of the model
+                self.deadline.expect("next_event", self.idle_timeout_s)
                 yield json_object(data, "an event", self.stage)
+
+    async def _lines(self) -> AsyncIterator[bytes]:
+        """Lines as they come. Only line feeds end them: in JSON, U+2028 and its like may stand as they are."""
+        begun: list[bytes] = []
+        async for piece in self.response.aiter_bytes():
+            *whole, rest = piece.split(b"\n")
+            for end in whole:
+                yield b"".join([*begun, end])
+                begun = []
+            begun.append(rest)
+        yield b"".join(begun)
 
 
 class HttpStage:

@@ -18,6 +18,7 @@ from s2s_assets.responses.providers.addresses import join
 from s2s_assets.responses.providers.openai_realtime import OpenAIRealtime
 from s2s_assets.responses.providers.realtime import COMMIT, CREATE, Event
 from s2s_assets.responses.providers.websocket import STAGE
+from s2s_assets.responses.records import RATES_HZ
 from s2s_assets.study import StudyError
 
 _FORMS = ("nested", "flat")
@@ -27,7 +28,7 @@ class OpenAICompatible(OpenAIRealtime):
     """One exchange with a server of one's own."""
 
     name: ClassVar[str] = "openai_compatible"
-    version: ClassVar[str] = "1"
+    version: ClassVar[str] = "2"
     default_url: ClassVar[str] = "wss://"
     tells_limits: ClassVar[bool] = False
     speech_events: ClassVar[tuple[str, ...]] = ("response.output_audio", "response.audio")
@@ -40,14 +41,18 @@ class OpenAICompatible(OpenAIRealtime):
 
     @classmethod
     def check(cls, model: str, settings: Mapping[str, Any]) -> None:
-        """Refuse unknown settings, and a form that is neither of the two.
+        """Refuse unknown settings, a form that is neither of the two, and a rate that is none.
 
         Raises:
-            StudyError: an unknown key or form.
+            StudyError: an unknown key or form, an impossible rate.
         """
         super().check(model, settings)
         if settings.get("form", "nested") not in _FORMS:
             raise StudyError(f"model {model!r}: settings.form is {settings['form']!r}, expected nested or flat")
+        rate_hz = settings.get("output_rate_hz", RATES_HZ[-1])
+        if not isinstance(rate_hz, int) or rate_hz not in RATES_HZ:
+            expected = f"a whole number of {RATES_HZ[0]} to {RATES_HZ[-1]} Hz"
+            raise StudyError(f"model {model!r}: settings.output_rate_hz is {rate_hz!r}, expected {expected}")
 
     def url(self) -> str:
         """The address; path and model are part of it."""

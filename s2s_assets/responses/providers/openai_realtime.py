@@ -14,7 +14,7 @@ class OpenAIRealtime(RealtimeAdapter):
     """One exchange over the Realtime protocol."""
 
     name: ClassVar[str] = "openai_realtime"
-    version: ClassVar[str] = "1"
+    version: ClassVar[str] = "2"
     input_rate_hz: ClassVar[int] = 24_000
     default_url: ClassVar[str] = "wss://api.openai.com"
     tells_limits: ClassVar[bool] = True

@@ -17,7 +17,7 @@ class QwenRealtime(RealtimeAdapter):
     """One exchange over DashScope's realtime protocol."""
 
     name: ClassVar[str] = "qwen_realtime"
-    version: ClassVar[str] = "1"
+    version: ClassVar[str] = "2"
     input_rate_hz: ClassVar[int] = 16_000
     default_url: ClassVar[str] = "wss://dashscope-intl.aliyuncs.com"
     path: ClassVar[str] = "/api-ws/v1/realtime"

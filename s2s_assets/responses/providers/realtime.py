@@ -104,8 +104,9 @@ class RealtimeAdapter(WebsocketAdapter):
         return {"type": "input_audio_buffer.append", "audio": base64.b64encode(pcm).decode()}, "audio"
 
     def body(self, event: Event) -> str | None:
-        """Audio deltas hold audio."""
-        return "delta" if self._part_of_speech(str(event.get("type"))) == ".delta" else None
+        """Audio deltas hold audio, under whichever name they come."""
+        kind = str(event.get("type"))
+        return "delta" if any(kind == f"{name}.delta" for name in self.speech_events) else None
 
     def patience_s(self) -> float:
         """For an input transcript that was asked for and has neither come nor failed, and for limits, which come soon."""
@@ -196,7 +197,7 @@ def _failure(response: Event) -> ExchangeError | None:
     """What a response that did not complete failed of."""
     status, details = response.get("status"), response.get("status_details")
     details = details if isinstance(details, dict) else {}
-    reason = details.get("reason") or ""
+    reason = str(details.get("reason") or "")
     if status == "completed":
         return None
     if status == "failed":

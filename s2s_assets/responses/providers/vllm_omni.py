@@ -18,7 +18,7 @@ from typing import Any, ClassVar
 
 from s2s_assets.audio import decode, mono, pcm16
 from s2s_assets.responses.providers.base import Adapter, StageSpec
-from s2s_assets.responses.providers.failures import classify, decoded, error_object
+from s2s_assets.responses.providers.failures import classify, decoded, error_object, possible_rate_hz
 from s2s_assets.responses.providers.http import FILES, Answer, HttpStage
 from s2s_assets.responses.providers.sessions import merged
 from s2s_assets.responses.recorder import Recorder
@@ -139,7 +139,7 @@ class VllmOmni(Adapter):
         if self._rate_hz not in {None, clip.rate_hz}:
             message = f"a piece of {clip.rate_hz} Hz after one of {self._rate_hz} Hz"
             raise ExchangeError("invalid_audio", "unexpected_format", message)
-        self._rate_hz = clip.rate_hz
+        self._rate_hz = possible_rate_hz(clip.rate_hz)
         return pcm16(mono(clip).samples)
 
 

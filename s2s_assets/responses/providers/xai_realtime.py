@@ -30,7 +30,7 @@ class XaiRealtime(RealtimeAdapter):
     """One exchange with Grok voice."""
 
     name: ClassVar[str] = "xai_realtime"
-    version: ClassVar[str] = "1"
+    version: ClassVar[str] = "2"
     input_rate_hz: ClassVar[int] = 24_000
     default_url: ClassVar[str] = "wss://api.x.ai"
 
