@@ -70,12 +70,16 @@ def _of(given: PerStage, stage: str) -> str | None:
 
 
 def _keys(config: Config, stage: str, spec: StageSpec, environ: Mapping[str, str]) -> Iterator[tuple[str, str]]:
-    """The stage's key by its name, further secrets by their variables'."""
+    """The stage's key by its name, further secrets by their usual variables'.
+
+    A key whose variable is the usual one with something before it has further secrets with the same before theirs.
+    """
     if named := _of(config.model.key_env, stage) or spec.key_env:
         yield stage, _variable(config, "key_env", named, environ)
+    before = named.removesuffix(spec.key_env) if named and spec.key_env and named.endswith(spec.key_env) else ""
     for name, needed in spec.secrets.items():
-        if needed or environ.get(name, "").strip():
-            yield name, _variable(config, "a secret", name, environ, renamed=False)
+        if needed or environ.get(before + name, "").strip():
+            yield name, _variable(config, "a secret", before + name, environ, renamed=False)
 
 
 def _address(config: Config, stage: str, usual: str, base_url: PerStage, environ: Mapping[str, str]) -> str:

@@ -417,6 +417,20 @@ def test_an_absent_key_is_named_before_anything_is_sent(absent: str) -> None:
     assert "secret" not in json.dumps(_resolved(KEYS).snapshot())
 
 
+@needs_sdk
+def test_keys_of_its_own_stand_beside_those_of_the_store() -> None:
+    theirs = {f"NOVA_{name}": f"nova's {key}" for name, key in {**KEYS, "AWS_SESSION_TOKEN": "token"}.items()}
+    config = make_config(adapter="nova_sonic", base_url_env=None, key_env="NOVA_AWS_ACCESS_KEY_ID", settings={})
+    keys = resolve(config, Exchange(), KEYS | theirs).keys
+    secrets = {"AWS_SECRET_ACCESS_KEY": "nova's secret", "AWS_SESSION_TOKEN": "nova's token"}
+    assert keys == {"realtime": "nova's id", **secrets}
+    del theirs["NOVA_AWS_SECRET_ACCESS_KEY"]
+    with pytest.raises(StudyError, match=r"NOVA_AWS_SECRET_ACCESS_KEY .*is not set"):
+        resolve(config, Exchange(), KEYS | theirs)
+    other = make_config(adapter="nova_sonic", base_url_env=None, key_env="MY_KEY", settings={})
+    assert resolve(other, Exchange(), {**KEYS, "MY_KEY": "mine"}).keys["AWS_SECRET_ACCESS_KEY"] == "secret"
+
+
 def test_without_python_3_12_it_is_refused_by_name(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(nova_sonic, "_PYTHON", (3, 99))
     have = ".".join(map(str, sys.version_info[:2]))

@@ -31,7 +31,8 @@ class StageSpec:
     key_env: str | None = None
     """Variable of the key where the model names none."""
     secrets: Mapping[str, bool] = field(default_factory=dict)
-    """Variables of more secrets that its requests are signed with, and whether each is needed."""
+    """Variables of more secrets that its requests are signed with, and whether each is needed; what a model's `key_env`
+    has before `key_env` stands before them too."""
 
 
 class Adapter(ABC):

@@ -16,7 +16,7 @@ A session lasts eight minutes, of which one turn takes a small part; `ModelTimeo
 where audio had come. Every other failure is what `providers.bedrock` says.
 
 Keys: `AWS_ACCESS_KEY_ID` (or the `key_env` of study.yaml), `AWS_SECRET_ACCESS_KEY` and, for temporary keys,
-`AWS_SESSION_TOKEN`. Settings (study.yaml): `model`; `region`, by default the base URL's, else us-east-1; `session`, merged
+`AWS_SESSION_TOKEN`; a `key_env` of `NOVA_AWS_ACCESS_KEY_ID` has the other two begin with `NOVA_` too. Settings (study.yaml): `model`; `region`, by default the base URL's, else us-east-1; `session`, merged
 into `sessionStart` as sent, whose inference settings are otherwise those of Amazon's examples.
 """
 
