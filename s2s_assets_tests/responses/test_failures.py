@@ -63,7 +63,6 @@ def test_waits_that_providers_ask_for() -> None:
     assert retry_after_s("7") == 7
     assert retry_after_s("-1") == 0
     assert retry_after_s("soon") is None
-    assert retry_after_s(None, f"Please try again in {'9' * 400}s.") is None
     assert retry_after_s(None, "Please try again in 1m26.4s.") == pytest.approx(86.4)
     assert retry_after_s(None, "Please try again in 350ms.") == pytest.approx(0.35)
     assert retry_after_s(None, "Please try again in 2h3m0s") == 7380
