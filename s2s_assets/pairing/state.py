@@ -143,7 +143,7 @@ def _place_pairs(state: PlanState, pairs: pl.DataFrame, gone: list[str], old: li
     """Pairs whose responses are both in force; a partner of one that is gone is owed a pair.
 
     The pairs of a replaced response are none any more, but nothing is owed for them: its successor is a newcomer, and
-    as one falls short of the same opponents.
+    as one falls short of the same opponents. What a replaced response was owed is not its successor's, either.
     """
     p = index(state.prompts, pairs["prompt"])
     a, b = index(state.configs, pairs["config_a"]), index(state.configs, pairs["config_b"])
@@ -154,5 +154,5 @@ def _place_pairs(state: PlanState, pairs: pl.DataFrame, gone: list[str], old: li
     np.add.at(state.tilt, a[live], 1)
     np.add.at(state.tilt, b[live], -1)
     healed = (pairs["source"] == "healed").to_numpy().astype(np.int64)
-    for end, own, partner in ((a, lost_a, lost_b), (b, lost_b, lost_a)):
+    for end, own, partner in ((a, lost_a | old_a, lost_b), (b, lost_b | old_b, lost_a)):
         np.add.at(state.owed, (p[~own], end[~own]), (partner.astype(np.int64) - healed)[~own])

@@ -165,6 +165,7 @@ def succeeded(plan, cells, old):
 @example(
     absent={(0, 4), (1, 4)}, events=[("anew", 0, 0), ("anew", 0, 3)]
 )  # the second one's old pairs held parts together
+@example(absent={(0, 3)}, events=[("again", 0, 3), ("anew", 0, 1)])  # what the second one was owed is owed no more
 @settings(max_examples=40, deadline=None)
 def test_whatever_happens_old_rows_stay_and_every_prompt_is_connected(twin, absent, events):
     n, prompts, gone, old, turns = 5, 4, set(), set(), Counter()
