@@ -111,7 +111,7 @@ def _wrong(vote: Vote, slots: Mapping[tuple[str, int], Any], rubrics: Collection
     if not vote.rater:
         return "nobody is named who voted"
     if vote.rubric not in rubrics:
-        return f"{vote.rubric!r} is none of this study's questions: {', '.join(rubrics)}"
+        return f"{vote.rubric!r} is none of this study's questions"
     if vote.label not in _VALUES:
         return f"{vote.rubric} {vote.label!r}: expected one of the seven labels, or -3 to 3 as on the screen"
     return None

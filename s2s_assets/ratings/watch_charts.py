@@ -173,7 +173,7 @@ def _bars(bars: Sequence[tuple[str, float]], title: str, y_unit: str, x_unit: st
         parts.append(
             f'<rect class="mark" fill="{MARK}" x="{middle - wide / 2:.1f}" y="{y:.1f}" width="{wide:.1f}" height="{_BOTTOM - y:.1f}"/>'
         )
-        if k % every == 0:
+        if k % every == 0 and middle + width_of(name, 11) / 2 < width:
             parts.append(text(round(middle, 1), _BOTTOM + 18, name, "middle", "muted", MUTED, 11))
         if len(bars) <= 12 and value:
             parts.append(text(round(middle, 1), round(y - 5, 1), f"{value:,.0f}", "middle", size=11))

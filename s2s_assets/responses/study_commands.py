@@ -172,7 +172,12 @@ def recollect(
     if as_json:
         emit({"config": config, "marked": marked, "responses": [a.response_id for a in answered]})
     else:
-        people.print(f"{config}: {marked} responses will be collected anew at the next collection")
+        more = (
+            "the next collection asks for them anew"
+            if marked
+            else "what is marked already, or has no answer, waits for the next collection"
+        )
+        people.print(f"{config}: {plural(marked, 'response')} marked; {more}")
 
 
 def _answered(opened: _Opened, config: Config, only: Sequence[str]) -> list[Answered]:

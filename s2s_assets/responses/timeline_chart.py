@@ -1,8 +1,9 @@
 """An exchange drawn against time: what was sent, every kind of event, what came, and how it would have been heard.
 
-Time runs from the attempt's start. The prompt's wave spans the messages that carried it; below it stands a row for each
-kind of message in order of first mention, a tick a message; then the pieces of final audio as they came, and the answer's
-wave as a player would have it that starts with the first piece, gaps where it would have waited. Lines mark the milestones.
+Time runs from the attempt's start. The prompt's wave spans the messages that carried it, over HTTP from the connection on, and
+is a single line where it went out in no time; below it stands a row for each kind of message in order of first mention, a
+tick a message; then the pieces of final audio as they came, and the answer's wave as a player would have it that starts with
+the first piece, gaps where it would have waited. Lines mark the milestones.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -85,7 +86,8 @@ def _lanes(
 ) -> tuple[list[str], float]:
     """Everything that is drawn against time, from `y` on, and where it ends."""
     sent = [at for kind in kinds if kind.direction == _SENT for at in kind.at_s]
-    span = (_first_frame(kinds, sent), (outcome.timings.input_sent or max(sent, default=0.0) * 1000) / 1000)
+    begun = max(_first_frame(kinds, sent), (outcome.timings.connected or 0.0) / 1000)
+    span = (begun, (outcome.timings.input_sent or max(sent, default=0.0) * 1000) / 1000)
     lanes = _wave("prompt as sent", prompt.pcm, prompt.rate_hz, x, [(*span, 0.0)], y, MUTED)
     y += _WAVE + 8
     for kind in kinds:
@@ -148,7 +150,7 @@ def _wave(
         stop = stretches[n + 1][2] if n + 1 < len(stretches) else len(samples) / rate_hz
         part = samples[round(offset * rate_hz) : round(stop * rate_hz)]
         if len(part) and loudest and end > begin:
-            heights = envelope(part, int((x(end) - x(begin)) / _BIN)) / loudest * (_WAVE / 2 - 2)
+            heights = envelope(part, max(1, int((x(end) - x(begin)) / _BIN))) / loudest * (_WAVE / 2 - 2)
             parts.append(wave(heights, x(begin), x(end), middle, colour))
     return parts
 

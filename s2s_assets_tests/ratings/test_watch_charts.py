@@ -7,6 +7,7 @@ from xml.etree import ElementTree as ET
 import polars as pl
 import pytest
 
+from s2s_assets.drawing import width_of
 from s2s_assets.ratings import rater_quality_table
 from s2s_assets.ratings.quality import RATER_QUALITY
 from s2s_assets.ratings.snapshot import RATINGS
@@ -55,6 +56,14 @@ def label(svg: str) -> str:
 def test_votes_are_counted_by_hour_or_day(n, every, said) -> None:
     frame = answers(n, every) if n else RATINGS.to_frame()
     assert said in label(votes_chart(frame))
+
+
+@pytest.mark.parametrize("days", [4, 20, 61, 119, 121])
+def test_no_date_is_cut_off_at_the_edge(days: int) -> None:
+    drawn = ET.fromstring(votes_chart(answers(2, timedelta(days=days)))).iter("{http://www.w3.org/2000/svg}text")
+    labels = [(float(t.attrib["x"]), width_of(t.text or "", 11) / 2) for t in drawn if (t.text or "").endswith("2026")]
+    assert labels
+    assert all(half < x < 760 - half for x, half in labels)
 
 
 def test_two_questions_of_a_task_are_one_vote() -> None:

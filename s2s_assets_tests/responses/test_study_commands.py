@@ -249,7 +249,9 @@ def test_tables_for_people(place: Place) -> None:
     said = place.call("status")[2]
     for words in ("3/4", "1 empty_audio", "USD"):
         assert words in said
-    assert "collected anew" in place.call("recollect", TALKER, "--by", "e", "--reason", "r")[2]
+    words = ("recollect", TALKER, "--by", "e", "--reason", "r")
+    assert "3 responses marked; the next collection asks for them anew" in place.call(*words)[2]
+    assert "0 responses marked; what is marked already" in place.call(*words)[2]
 
 
 def test_no_name_is_cut_where_the_output_is_narrow(place: Place) -> None:

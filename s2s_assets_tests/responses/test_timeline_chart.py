@@ -74,6 +74,21 @@ def test_gaps_stand_where_a_player_would_have_waited(prompt: Prompt) -> None:
     assert (min(second) - min(first)) / second_s == pytest.approx(2.5, abs=0.05)
 
 
+@pytest.mark.parametrize(("sent_ms", "lines"), [(801.0, 1), (1600.0, 200)])
+def test_a_prompt_in_one_request_goes_out_once_there_is_a_connection(
+    sent_ms: float, lines: int, prompt: Prompt
+) -> None:
+    request = canonical_json({"at_ms": 1.0, "dir": ">", "event": {"type": "stt.request"}})
+    late = canonical_json({"at_ms": 2000.0, "dir": "<", "event": {"type": "stt.answer"}})
+    timings = Timings(connected=800.0, input_sent=sent_ms)
+    root = ET.fromstring(timeline_svg(replace(BARE, log=(request, late), timings=timings), prompt, "m|v|none"))
+    (wave,) = (p.attrib["d"] for p in root.iter(f"{SVG}path") if re.match(r"M\S+ \S+V\d+\.\d(M|$)", p.attrib["d"]))
+    drawn = [float(x) for x in re.findall(r"M([\d.]+)", wave)]
+    (connected,) = (x for text, x, _ in _texts(ET.tostring(root, "unicode")) if text.startswith("connected "))
+    assert min(drawn) > connected - 5
+    assert len(drawn) == pytest.approx(lines, rel=0.5)
+
+
 def test_names_cannot_break_out(prompt: Prompt) -> None:
     events = ({"at_ms": n, "dir": "<", "event": {"type": f'</svg><script>"&{n}\x00\u202e'}} for n in range(60))
     svg = timeline_svg(replace(BARE, log=tuple(map(canonical_json, events))), prompt, '"><b>|v|none')
