@@ -4,9 +4,7 @@ import asyncio
 import base64
 import dataclasses
 import json
-import socket
 import sys
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -17,7 +15,7 @@ from s2s_assets.responses.providers import adapter, nova_sonic
 from s2s_assets.responses.providers.conversation import Progress
 from s2s_assets.responses.providers.nova_sonic import NovaSonic
 from s2s_assets.responses.recorder import Recorder
-from s2s_assets.responses.records import Request, Terms
+from s2s_assets.responses.records import ExchangeError, Request, Terms
 from s2s_assets.responses.trial import timeline
 from s2s_assets.study import Exchange, StudyError
 from s2s_assets_tests.emulators.nova import NovaEmulator
@@ -181,6 +179,13 @@ def test_an_answer_to_a_part_of_the_prompt_gives_way_to_the_next(events: list[di
     assert sum(size for _, size in recorder.arrivals) == len(recorder.final)
 
 
+def test_a_conversation_that_ends_before_the_prompt_is_no_answer() -> None:
+    protocol, _ = _started(*_said("1", "early"))
+    with pytest.raises(ExchangeError, match="before the whole prompt") as early:
+        protocol.receive({"event": {"completionEnd": {}}})
+    assert (early.value.status, early.value.code) == ("provider_error", "answered_early")
+
+
 def test_an_answer_before_the_prompt_s_end_stands_where_nothing_follows() -> None:
     class Silent:
         async def recv(self) -> bytes:
@@ -313,71 +318,6 @@ def test_a_voice_that_is_not_there_is_found_before_a_prompt_is_sent() -> None:
     ]
     with pytest.raises(StudyError, match="Voice marin is not available"):
         asyncio.run(probed("marin", 10))
-
-
-@needs_sdk
-def test_a_message_that_is_begun_is_finished_before_the_next() -> None:
-    """Signatures build on one another: one that is left out would make all that follow worthless."""
-    from s2s_assets.responses.providers.bedrock import _Stream
-
-    async def run() -> list[bytes]:
-        sent: list[bytes] = []
-        gate = asyncio.Event()
-
-        async def slowly(event: Any) -> None:
-            await gate.wait()
-            sent.append(event.value.bytes_)
-
-        stream = _Stream(SimpleNamespace(input_stream=SimpleNamespace(send=slowly)), None)  # type: ignore[arg-type]
-        first = asyncio.create_task(stream.send("first"))
-        await asyncio.sleep(0)
-        first.cancel()
-        second = asyncio.create_task(stream.send("second"))
-        await asyncio.sleep(0)
-        gate.set()
-        await second
-        return sent
-
-    assert asyncio.run(run()) == [b"first", b"second"]
-
-
-@needs_sdk
-def test_certificates_that_cannot_be_read_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("AWS_CA_BUNDLE", "/nowhere/authorities.pem")
-    outcome, _ = NOVA.turn(terms=QUICK)
-    assert (outcome.status, outcome.code, outcome.origin) == ("runner_error", "no_certificates", "runner")
-    assert "/nowhere/authorities.pem" in str(outcome.message)
-
-
-@needs_sdk
-def test_a_server_that_is_not_trusted_gets_nothing_and_the_variable_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv("AWS_CA_BUNDLE")
-    outcome, emulator = NOVA.turn(terms=dataclasses.replace(QUICK, connect_timeout_s=0.5))
-    assert (outcome.status, outcome.code, outcome.retryable) == ("provider_error", "untrusted_certificate", False)
-    assert "self-signed certificate" in str(outcome.message)
-    assert "AWS_CA_BUNDLE must name" in str(outcome.message)
-    assert emulator.connections == 0
-
-
-@needs_sdk
-def test_a_connection_that_fails_when_nobody_waits_for_it_finds_its_future(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What the SDK's thread cannot say to a future that was called off it prints, as an exception that nobody caught."""
-    from awscrt.aio.http import AIOHttpClientConnectionUnified as Connection
-    from awscrt.exceptions import AwsCrtError
-
-    new, made = Connection._generic_new, []
-
-    def remembered(*given: Any, **named: Any) -> Any:
-        made.append(new(*given, **named))
-        return made[-1]
-
-    monkeypatch.setattr(Connection, "_generic_new", staticmethod(remembered))
-    with socket.create_server(("127.0.0.1", 0)) as silent:
-        url = f"https://127.0.0.1:{silent.getsockname()[1]}"
-        outcome = asyncio.run(exchange(NOVA.request(url, dataclasses.replace(QUICK, connect_timeout_s=0.2)), PROMPT))
-    assert (outcome.status, outcome.code) == ("timeout", "connection_timeout")
-    (late,) = made
-    assert isinstance(late.exception(timeout=20), AwsCrtError)
 
 
 def _resolved(environ: dict[str, str], base_url: str | None = None, **settings: Any) -> NovaSonic:

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import replace
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -9,9 +10,12 @@ from hypothesis import strategies as st
 
 from s2s_assets.responses import Outcome, Prompt
 from s2s_assets.responses.providers.conversation import schedule
+from s2s_assets.responses.providers.openai_realtime import OpenAIRealtime
+from s2s_assets.responses.recorder import Recorder
 from s2s_assets_tests.emulators.openai import OpenAIEmulator
 from s2s_assets_tests.emulators.voices import COMMENTARY, FINAL, HEARD, item
 from s2s_assets_tests.responses.conftest import QUICK
+from s2s_assets_tests.responses.parties import OPENAI
 
 Turn = Callable[..., tuple[Outcome, OpenAIEmulator]]
 
@@ -95,3 +99,9 @@ def test_a_paced_prompt_takes_its_time(openai_turn: Turn, prompt: Prompt) -> Non
 def test_without_a_key_the_upgrade_is_refused(openai_turn: Turn) -> None:
     outcome, _ = openai_turn("plain", key="")
     assert (outcome.status, outcome.code) == ("provider_error", "invalid_api_key")
+
+
+@pytest.mark.parametrize("taken_out", [{"audio": None}, {"audio": {"input": None}}], ids=["audio", "input"])
+def test_a_study_may_take_parts_of_the_session_out(taken_out: dict[str, Any]) -> None:
+    request = OPENAI.request("ws://127.0.0.1:9", session=taken_out)
+    assert OpenAIRealtime(request, Recorder(request)).patience_s() <= 0.25, "no transcript was asked for"

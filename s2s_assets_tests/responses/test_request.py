@@ -88,6 +88,7 @@ def test_a_cascade_has_an_address_a_key_and_a_provider_by_stage() -> None:
             None,
             "output_rate_hz is 0, expected a whole",
         ),
+        ({"settings": {"model": "m", "session": None}}, None, "settings.session is None, expected a mapping"),
         ({}, "ws://x:port", "'ws://x:port'"),
     ],
 )

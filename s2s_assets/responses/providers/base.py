@@ -16,6 +16,8 @@ from s2s_assets.responses.recorder import Recorder
 from s2s_assets.responses.records import Prompt, Request
 from s2s_assets.study import StudyError
 
+_LAID_OVER = frozenset({"body", "session", "setup"})
+"""Settings that are laid over a message as it would be sent without them."""
 ODD_EVENT = (ArithmeticError, AttributeError, LookupError, OSError, RecursionError, TypeError, ValueError)
 """What `run` and `probe` may raise beside `ExchangeError`: an event had a shape that the adapter did not expect."""
 
@@ -53,10 +55,10 @@ class Adapter(ABC):
 
     @classmethod
     def check(cls, model: str, settings: Mapping[str, Any]) -> None:
-        """Refuse settings that this protocol would ignore.
+        """Refuse settings that this protocol would ignore or could not lay over what it sends.
 
         Raises:
-            StudyError: an unknown key, named with those that are known.
+            StudyError: an unknown key, named with those that are known, or a value where a mapping belongs.
         """
         unknown = sorted(set(settings) - cls.setting_names)
         if unknown:
@@ -64,6 +66,9 @@ class Adapter(ABC):
                 f"model {model!r}: settings has {', '.join(unknown)}, which the adapter {cls.name!r} does not know; "
                 f"expected any of {', '.join(sorted(cls.setting_names))}"
             )
+        for name in sorted(_LAID_OVER & settings.keys()):
+            if not isinstance(settings[name], Mapping):
+                raise StudyError(f"model {model!r}: settings.{name} is {settings[name]!r}, expected a mapping")
 
     @classmethod
     def missing(cls) -> str | None:

@@ -19,7 +19,7 @@ import ssl
 from collections.abc import Mapping
 from contextlib import suppress
 from copy import copy
-from functools import cache
+from functools import cache, partial
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -138,9 +138,12 @@ class _Transport(AWSCRTHTTPClient):  # type: ignore[misc]  # the SDK is not ther
         options.set_alpn_list(["h2"])
         where = (url.host, url.port or _HTTPS_PORT, self._client_bootstrap, self._socket_options, options)
         made = AIOHttpClientConnectionUnified._generic_new(*where, asyncio_connection=True)  # noqa: SLF001
-        # the SDK's thread must find the one who waits for the connection, even when nobody wants it any more and the loop
-        # has ended: the SDK's own way leaves a future that is called off
-        return await asyncio.shield(asyncio.wrap_future(made))
+        # the SDK's thread must find its future as it left it, even when nobody wants the connection any more and the loop has
+        # ended: the SDK's own way leaves it called off
+        arrived = asyncio.Event()
+        made.add_done_callback(partial(_tell, asyncio.get_running_loop(), arrived))
+        await arrived.wait()
+        return made.result()
 
     async def send(self, request: Any, **others: Any) -> Any:
         self._body = request.body
@@ -163,6 +166,12 @@ class _Transport(AWSCRTHTTPClient):  # type: ignore[misc]  # the SDK is not ther
         if self._body is not None:
             await self._body.close(flush=False)
         await super().close()
+
+
+def _tell(loop: asyncio.AbstractEventLoop, event: asyncio.Event, _: object) -> None:
+    """Set an event from another thread; in a loop that has ended nobody waits for it."""
+    with suppress(RuntimeError):
+        loop.call_soon_threadsafe(event.set)
 
 
 def _forgive(task: asyncio.Future[Any]) -> None:

@@ -242,6 +242,9 @@ class NovaSonic(ConversationAdapter):
 
     def _over(self) -> Progress:
         self._completed = True
+        if not self.recorder.reached("input_sent"):
+            message = "the service ended the conversation before the whole prompt had been sent"
+            raise ExchangeError("provider_error", "answered_early", message)
         if self._taken_back and not self.recorder.final:
             raise ExchangeError("truncated", "interrupted", "the service interrupted its answer", retryable=True)
         return Progress.OVER

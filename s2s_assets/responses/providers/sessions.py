@@ -38,5 +38,5 @@ def _unordered(value: Any) -> Any:
 
 def wants_input_transcript(session: Mapping[str, Any]) -> bool:
     """Whether a session, in either form, asks for the transcript of the prompt."""
-    heard = session.get("audio", {}).get("input", {})
+    heard = (session.get("audio") or {}).get("input") or {}
     return bool(session.get("input_audio_transcription") or heard.get("transcription"))
