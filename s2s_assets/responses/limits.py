@@ -92,24 +92,25 @@ class _Line:
     async def enter(self) -> Ticket:
         """Wait for this request's turn."""
         async with self._turn:
-            ticket: Ticket | None = None
-            begun = False
+            ticket, wait_s = self._try(None)
             try:
-                while not begun:
-                    pause = _RETRY_S
-                    with self._queue.held() as held:
-                        if held is not None:
-                            self._forget(held)
-                            ticket = held.enter() if ticket is None else ticket
-                            pause = self._begin(held, ticket)
-                            begun = pause == 0
-                    if not begun:
-                        await self._pause(pause)
+                while wait_s > 0:
+                    await self._pause(wait_s)
+                    ticket, wait_s = self._try(ticket)
             finally:
-                if ticket is not None and not begun:
+                if ticket is not None and wait_s > 0:
                     self.leave(ticket)
             assert ticket is not None
             return ticket
+
+    def _try(self, ticket: Ticket | None) -> tuple[Ticket | None, float]:
+        """Begin, at a new place in the queue where there is none yet; the place, and 0 or seconds to wait before the next try."""
+        with self._queue.held() as held:
+            if held is None:
+                return ticket, _RETRY_S
+            self._forget(held)
+            ticket = held.enter() if ticket is None else ticket
+            return ticket, self._begin(held, ticket)
 
     def leave(self, ticket: Ticket) -> None:
         """End a request."""
