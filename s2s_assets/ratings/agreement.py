@@ -90,14 +90,6 @@ def alphas(found: Floats) -> Floats:
     return np.where(defined, 1.0 - (total - 1.0) * seen / np.where(defined, expected, 1.0), np.nan)
 
 
-def ordinal_alpha(units: Ints, scores: Ints) -> float | None:
-    """Alpha of scores (n,) -3..3 by the unit (n,), from 0, that each is about."""
-    if units.size == 0:
-        return None
-    counts = score_counts(units, scores, int(units.max()) + 1)
-    return defined(float(alphas(coincidences(counts, np.zeros(len(counts), np.int64), 1))[0]))
-
-
 def intraclass(counts: Floats) -> tuple[float | None, float | None]:
     """ICC(1, 1) and ICC(1, k) of counts (units, 7)."""
     return intraclass_of(counts.sum(axis=1), counts @ _LEVELS, counts @ _LEVELS**2)

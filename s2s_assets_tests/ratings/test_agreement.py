@@ -13,9 +13,9 @@ from s2s_assets.ratings.agreement import (
     alphas,
     clustered_interval,
     coincidences,
+    defined,
     intraclass,
     intraclass_of,
-    ordinal_alpha,
     quadratic_kappa,
     score_counts,
     sign_agreement,
@@ -32,6 +32,12 @@ def split(rows: Rows) -> tuple[np.ndarray, np.ndarray]:
 
 def counts_of(rows: Rows, n: int = 9) -> np.ndarray:
     return score_counts(*split(rows), n)
+
+
+def ordinal_alpha(units: np.ndarray, scores: np.ndarray) -> float | None:
+    """Alpha of all units as one cluster."""
+    counts = score_counts(units, scores, int(units.max(initial=0)) + 1)
+    return defined(float(alphas(coincidences(counts, np.zeros(len(counts), np.int64), 1))[0]))
 
 
 def plain_alpha(rows: Rows) -> float | None:
