@@ -3,8 +3,9 @@
 Gone are the rater's answers, single-response scores, replies, comments and everything else that the app noted of the
 rater's sittings, and what the panel or a file said of the rater, name and panel's id included. The slots of the rater's
 votes are free again. What stays is a row without any of this, under a name of its own, and an exclusion of that name
-with author and reason, so that it is known that and why somebody was forgotten; the settled version moves. Tables that
-were stored before keep the answers under the old name (docs/operations.md).
+with author and reason, so that it is known that and why somebody was forgotten; the settled version moves. SQLite's files hold
+nothing of it afterwards, its log included. Tables that were stored before keep the answers under the old name
+(docs/operations.md).
 """
 
 from collections.abc import Sequence
@@ -19,6 +20,7 @@ from s2s_assets.ratings.exclude import signed
 from s2s_assets.ratings.leases import give_back_slots
 from s2s_assets.ratings.schema import answer, assignment, exclusion, media_token, rater
 from s2s_assets.ratings.store import RatingsStore
+from s2s_assets.storage import settle_deletions
 from s2s_assets.study import RatingsError
 
 FORGOTTEN = "forgotten"
@@ -78,6 +80,7 @@ def forget(store: RatingsStore, who: str, author: str, reason: str, now: datetim
         connection.execute(rater.update().where(rater.c.id == number).values(row))
         told = {"scope": "rater", "target": left, "author": author, "reason": reason, "created_at": now}
         connection.execute(exclusion.insert().values(told))
+    settle_deletions(store.engine)
     return Forgotten(left, len(of_ratings), len(tasks), len(sittings))
 
 

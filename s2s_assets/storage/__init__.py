@@ -14,7 +14,7 @@ Beside the study's folder lies `identity.json`: the study that the store belongs
 """
 
 from s2s_assets.storage.blobs import BlobStore, content_type
-from s2s_assets.storage.database import open_engine, reading
+from s2s_assets.storage.database import open_engine, reading, settle_deletions
 from s2s_assets.storage.opening import open_store
 from s2s_assets.storage.parquet import Rows, from_parquet, in_pieces, to_parquet
 from s2s_assets.storage.spreadsheet import guarded, unguarded
@@ -32,6 +32,7 @@ __all__ = [
     "open_engine",
     "open_store",
     "reading",
+    "settle_deletions",
     "to_parquet",
     "unguarded",
 ]

@@ -1,10 +1,11 @@
 """A rater who is forgotten leaves no trace but a name of no meaning and the reason why."""
 
 from datetime import timedelta
+from pathlib import Path
 
 import numpy as np
 import pytest
-from sqlalchemy import Text, select
+from sqlalchemy import Text, make_url, select
 
 from s2s_assets.ratings import (
     RatingsStore,
@@ -23,6 +24,7 @@ from s2s_assets.ratings.consents import consent_of
 from s2s_assets.ratings.invitations import Claims, invited
 from s2s_assets.ratings.schema import answer, exclusion, metadata, pair, rater
 from s2s_assets.ratings.sittings import begin
+from s2s_assets.storage import open_engine
 from s2s_assets.study import RatingsError
 
 WHO, PERSON = "rater-3", "pid-3"
@@ -72,6 +74,21 @@ def test_everything_of_the_rater_goes_and_everything_else_stays(sat, clock) -> N
     with sat.reading() as connection:
         kept = connection.execute(select(*exclusion.c["scope", "target", "author", "reason"])).all()
     assert [tuple(row) for row in kept] == [("rater", done.name, "ada", "asked by mail")]
+
+
+@pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+def test_sqlites_files_hold_nothing_of_the_rater_while_others_have_them_open(sat, clock, database_url) -> None:
+    place = Path(make_url(database_url).database or "")
+    other = RatingsStore(open_engine(database_url), sat.study)
+    with other.reading() as connection:
+        connection.execute(select(rater.c.name)).all()
+    written = [file.read_bytes() for file in place.parent.glob(f"{place.name}*")]
+    assert any(PERSON.encode() in data for data in written)
+    forget(sat, WHO, "ada", "asked", clock())
+    left = {file.name: file.read_bytes() for file in place.parent.glob(f"{place.name}*")}
+    other.engine.dispose()
+    assert left[place.name]
+    assert [name for name, data in left.items() if PERSON.encode() in data or WHO.encode() in data] == []
 
 
 def test_the_slots_are_free_again_and_the_version_moves(sat, clock) -> None:

@@ -32,7 +32,8 @@ def consent_words(study: Study, language: str, work: str, tasks: int) -> Consent
         tasks: How many a session has.
     """
     own, t = study.sessions.consent, words(language)
-    apps = (t("consent_how", tasks=tasks), *(t(f"consent_{about}") for about in ("need", "data", "leave")))
+    need = "need_off" if study.sessions.headphones == "off" else "need"
+    apps = (t("consent_how", tasks=tasks), *(t(f"consent_{about}") for about in (need, "data", "leave")))
     paragraphs, points = (own.paragraphs, ()) if own.paragraphs else ((t(f"consent_what_{work}"),), apps)
     contact = (t("consent_contact"), own.contact) if own.contact else None
     title, agree = t("consent_title"), t("consent_agree")

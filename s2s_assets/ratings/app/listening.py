@@ -42,7 +42,8 @@ _trial = lru_cache(maxsize=8)(headphone_check)
 def sound(context: AppContext, sat: CurrentSitting) -> Response:
     """Hear some tones and say how many."""
     stage_only(sat, "sound")
-    values = {"attempt": sat.sound_tries, "left": SOUND_TRIES - sat.sound_tries, "choices": TONES}
+    worn = context.desk.study.sessions.headphones != "off"
+    values = {"attempt": sat.sound_tries, "left": SOUND_TRIES - sat.sound_tries, "choices": TONES, "headphones": worn}
     return page(context, "sound", sat.language, values, sat=sat)
 
 

@@ -38,6 +38,19 @@ def test_the_words_are_kept_as_they_were_shown_once_for_all_who_agreed_to_them(v
         assert [(one.version, one.text) for one in agreed_by(lab.ratings, who.rater)] == [(version, text)]
 
 
+@pytest.mark.parametrize(("rule", "told"), [("off", False), ("asked", True), ("required", True)])
+def test_headphones_are_spoken_of_where_the_study_wants_them(visit, rule: str, told: bool) -> None:
+    lab = visit.lab_with(f'tasks: 3, control_share: 0, headphones: "{rule}"')
+    ann = visit("")
+    for language in ("en", "de"):
+        consent = ann.get(f"{lab.link('')}?lang={language}").text
+        assert ("eadphones" in consent or "Kopfhörer" in consent) is told
+    ann.get("/consent?lang=en")
+    ann.agree()
+    assert ("headphones" in ann.get("/sound").text) is told
+    assert (": 1 of 2" in ann.page, ": 1 of 1" in ann.page) == (told, not told)
+
+
 def test_another_language_is_another_version(lab, visit) -> None:
     visit()
     bea = visit("")
