@@ -41,7 +41,7 @@ from s2s_assets.orchestration import (
 )
 from s2s_assets.ranking import METHOD_VERSION as RANKING_VERSION
 from s2s_assets.ranking import bootstrap_seed, fits_to_frame, headline_rows, intervals_to_frame
-from s2s_assets.ratings import EXCLUSION_RULES, QUALITY_VERSION, RatingsStore, planted_strengths
+from s2s_assets.ratings import EXCLUSION_RULES, QUALITY_VERSION, RatingsStore, board_level, planted_strengths
 from s2s_assets.rubrics import clusters_from_frame
 from s2s_assets.storage import Table
 from s2s_assets.study import OVERALL, Study, Variant
@@ -176,7 +176,7 @@ def leaderboard(
     table = yield from run_stage(context, store, stage)
     put_in_force(store, stage.key)
     lay_out(current_draft(store), home / "draft")
-    settle(store, "leaderboard", None, f"ratings {ratings.version}", table.version)
+    settle(store, "leaderboard", None, board_level(ratings.version), table.version)
 
 
 class ReleaseConfig(dg.Config):

@@ -30,7 +30,7 @@ from s2s_assets.ratings.rounds import (
     round_rows,
     rounds,
 )
-from s2s_assets.ratings.settled import Settled, settled_version
+from s2s_assets.ratings.settled import Settled, board_level, settled_version
 from s2s_assets.ratings.snapshot import EXCLUSION_RULES, RATINGS, snapshot
 from s2s_assets.ratings.store import Rater, RatingsStore, enrol, status, utc_now
 from s2s_assets.ratings.submit import submit
@@ -62,6 +62,7 @@ __all__ = [
     "agreement_report",
     "alike_report",
     "all_pairs",
+    "board_level",
     "by_option",
     "controls_table",
     "enrol",

@@ -5,13 +5,8 @@ from datetime import UTC, datetime
 import dagster as dg
 
 from s2s_assets.orchestration import SENSOR_INTERVAL_S, Level, StudyResource, is_settled, reconcile, report
-from s2s_assets.ratings import DRAWS, RatingsStore, round_due, settled_version
+from s2s_assets.ratings import DRAWS, RatingsStore, board_level, round_due, settled_version
 from s2s_assets.storage import StudyStore
-
-
-def board_level(ratings_version: str) -> str:
-    """The level of the leaderboard that is made from a version of `ratings`."""
-    return f"ratings {ratings_version}"
 
 
 def board_is_of(store: StudyStore, settled: str) -> bool:

@@ -116,3 +116,8 @@ def _due(
         oldest = oldest.where(answer.c.landed_at > last.watermark)
     landed_at = connection.execute(oldest).scalar()
     return landed_at is None or now - landed_at >= timedelta(seconds=max_age_s)
+
+
+def board_level(ratings_version: str) -> str:
+    """The level of the leaderboard that is made from a version of the table `ratings`."""
+    return f"ratings {ratings_version}"
