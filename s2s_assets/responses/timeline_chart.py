@@ -1,9 +1,9 @@
 """An exchange drawn against time: what was sent, every kind of event, what came, and how it would have been heard.
 
-Time runs from the attempt's start. The prompt's wave spans the messages that carried it, over HTTP from the connection on, and
-is a single line where it went out in no time; below it stands a row for each kind of message in order of first mention, a
-tick a message; then the pieces of final audio as they came, and the answer's wave as a player would have it that starts with
-the first piece, gaps where it would have waited. Lines mark the milestones.
+Time runs from the attempt's start. The prompt's wave spans the messages that carried it, over HTTP from the connection on,
+and is wide enough to be seen where it went out in no time; below it stands a row for each kind of message in order of first
+mention, a tick a message; then the pieces of final audio as they came, and the answer's wave as a player would have it that
+starts with the first piece, gaps where it would have waited. Lines mark the milestones.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -22,6 +22,8 @@ _RIGHT = 56
 _MOST_KINDS = 24
 _BIN = 2.0
 """Width of a line of a wave."""
+_LEAST_WAVE = 24.0
+"""Width of the wave of a prompt that went out in no time."""
 _LONGEST = 42
 _SENT, _NOTED = ">", "-"
 _ENVELOPES = frozenset({"event", "realtimeInput", "serverContent"})
@@ -87,7 +89,8 @@ def _lanes(
     """Everything that is drawn against time, from `y` on, and where it ends."""
     sent = [at for kind in kinds if kind.direction == _SENT for at in kind.at_s]
     begun = max(_first_frame(kinds, sent), (outcome.timings.connected or 0.0) / 1000)
-    span = (begun, (outcome.timings.input_sent or max(sent, default=0.0) * 1000) / 1000)
+    gone = (outcome.timings.input_sent or max(sent, default=0.0) * 1000) / 1000
+    span = (begun, max(gone, begun + _LEAST_WAVE / (x(1.0) - x(0.0))))
     lanes = _wave("prompt as sent", prompt.pcm, prompt.rate_hz, x, [(*span, 0.0)], y, MUTED)
     y += _WAVE + 8
     for kind in kinds:
@@ -150,7 +153,7 @@ def _wave(
         stop = stretches[n + 1][2] if n + 1 < len(stretches) else len(samples) / rate_hz
         part = samples[round(offset * rate_hz) : round(stop * rate_hz)]
         if len(part) and loudest and end > begin:
-            heights = envelope(part, max(1, int((x(end) - x(begin)) / _BIN))) / loudest * (_WAVE / 2 - 2)
+            heights = envelope(part, int((x(end) - x(begin)) / _BIN)) / loudest * (_WAVE / 2 - 2)
             parts.append(wave(heights, x(begin), x(end), middle, colour))
     return parts
 

@@ -74,7 +74,7 @@ def test_gaps_stand_where_a_player_would_have_waited(prompt: Prompt) -> None:
     assert (min(second) - min(first)) / second_s == pytest.approx(2.5, abs=0.05)
 
 
-@pytest.mark.parametrize(("sent_ms", "lines"), [(801.0, 1), (1600.0, 200)])
+@pytest.mark.parametrize(("sent_ms", "lines"), [(800.0, 12), (801.0, 12), (1600.0, 142)])
 def test_a_prompt_in_one_request_goes_out_once_there_is_a_connection(
     sent_ms: float, lines: int, prompt: Prompt
 ) -> None:
@@ -86,7 +86,7 @@ def test_a_prompt_in_one_request_goes_out_once_there_is_a_connection(
     drawn = [float(x) for x in re.findall(r"M([\d.]+)", wave)]
     (connected,) = (x for text, x, _ in _texts(ET.tostring(root, "unicode")) if text.startswith("connected "))
     assert min(drawn) > connected - 5
-    assert len(drawn) == pytest.approx(lines, rel=0.5)
+    assert len(drawn) == pytest.approx(lines, abs=2)
 
 
 def test_names_cannot_break_out(prompt: Prompt) -> None:
