@@ -61,8 +61,8 @@ class Stage:
     describe: Callable[[Table], Mapping[str, Any]] = field(default=lambda _: {})
     """Stored table → metadata for the UI."""
     partition: str | None = None
-    commit: Callable[[pl.DataFrame], pl.DataFrame] = field(default=lambda frame: frame)
-    """Called with a table in memory once the blocking checks have passed; returns what is written."""
+    commit: Callable[[pl.DataFrame], pl.DataFrame] | None = None
+    """Called once the blocking checks have passed, before the table is written; returns what is written."""
     memoize: bool = True
     """False where the result also depends on the outside, such as the records of exchanges."""
 
@@ -90,7 +90,9 @@ def run_stage(context: dg.AssetExecutionContext, store: StudyStore, stage: Stage
     """
     table = stored(store, stage)
     rows = stage.compute() if table is None else table.frame
-    results = [check.result(rows.lazy().collect()) for check in stage.checks]
+    if stage.checks or stage.commit is not None:
+        rows = _in_memory(rows)
+    results = [check.result(_in_memory(rows)) for check in stage.checks]
     failed = [r for c, r in zip(stage.checks, results, strict=True) if c.blocking and not r.passed]
     yield from results
     if failed:
@@ -99,7 +101,7 @@ def run_stage(context: dg.AssetExecutionContext, store: StudyStore, stage: Stage
     note = _REUSED
     if table is None:
         head = store.head(stage.asset, stage.partition)
-        kept = rows if isinstance(rows, pl.LazyFrame) else stage.commit(rows)
+        kept = rows if stage.commit is None else stage.commit(_in_memory(rows))
         table = store.write_table(stage.asset, stage.partition, kept)
         note = _UNCHANGED if table.version == head else "computed"
     if stage.memoize:
@@ -118,6 +120,11 @@ def run_stage(context: dg.AssetExecutionContext, store: StudyStore, stage: Stage
         },
     )
     return table
+
+
+def _in_memory(rows: Rows) -> pl.DataFrame:
+    """The table itself, which checks and `commit` look at."""
+    return rows.collect() if isinstance(rows, pl.LazyFrame) else rows
 
 
 def leave_out(context: dg.AssetExecutionContext, why: str) -> Generator[dg.MaterializeResult[Table], None, None]:

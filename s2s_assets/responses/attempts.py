@@ -94,7 +94,7 @@ def _blobs(store: StudyStore, outcome: Outcome) -> dict[str, Any]:
     return {
         "audio_blob": store.put_blob(encode_flac_pcm16(pcm, rate_hz), "flac") if outcome.ok else None,
         "pcm_sha256": pcm16_sha256(pcm) if outcome.ok else None,
-        "duration_s": len(pcm) / 2 / rate_hz if outcome.ok else None,
+        "duration_s": outcome.duration_s,
         "raw_blob": store.put_blob(pcm, "pcm") if pcm else None,
         "provisional_blobs": [store.put_blob(pcm, "pcm") for pcm in outcome.provisional],
         "events_blob": store.put_blob(event_log(outcome), "gz"),

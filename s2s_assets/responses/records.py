@@ -148,6 +148,11 @@ class Outcome:
         return self.status == "ok"
 
     @property
+    def duration_s(self) -> float | None:
+        """Length of the answer; None where there is none."""
+        return len(self.pcm) / 2 / self.rate_hz if self.ok else None
+
+    @property
     def events(self) -> tuple[Mapping[str, Any], ...]:
         """The log, read: when (`at_ms`), in which direction (`dir`), what (`event`)."""
         return tuple(json.loads(line) for line in self.log)

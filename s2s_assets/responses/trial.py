@@ -6,7 +6,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from s2s_assets.audio import encode, from_pcm16, pcm_sha256
+from s2s_assets.audio import encode, from_pcm16, pcm16_sha256
 from s2s_assets.drawing import png_width, svg_to_png
 from s2s_assets.responses.attempts import event_log
 from s2s_assets.responses.records import Outcome, Prompt
@@ -52,7 +52,6 @@ def _write_wav(path: Path, pcm: bytes, rate_hz: int) -> Path:
 def document(config: str, attempts: Sequence[Outcome], files: TrialFiles, cost_usd: float | None) -> dict[str, Any]:
     """The JSON document of a trial: its last attempt, and what that cost."""
     last = attempts[-1]
-    clip = from_pcm16(last.pcm, last.rate_hz) if last.ok else None
     return {
         "config": config,
         "status": last.status,
@@ -63,9 +62,9 @@ def document(config: str, attempts: Sequence[Outcome], files: TrialFiles, cost_u
         "attempts": len(attempts),
         "stage": last.stage,
         "final_audio": str(files.final_audio) if files.final_audio else None,
-        "duration_s": clip.duration_s if clip else None,
+        "duration_s": last.duration_s,
         "sample_rate_hz": last.rate_hz,
-        "pcm_sha256": pcm_sha256(clip) if clip else None,
+        "pcm_sha256": pcm16_sha256(last.pcm) if last.ok else None,
         "provisional_audio": [str(path) for path in files.provisional_audio],
         "thinking": last.thinking,
         "input_transcript": last.input_transcript,
